@@ -1,0 +1,6 @@
+"""The measures: each declared once, with its kernel, beside its like. Importing this fills the registry."""
+
+from rankmeter.catalogue import binary, counts, graded
+from rankmeter.catalogue.registry import MEASURES, SUITES, Measure, Parameter
+
+__all__ = ["MEASURES", "SUITES", "Measure", "Parameter", "binary", "counts", "graded"]

@@ -1,0 +1,216 @@
+"""The catalogue of measures as text, all of it taken from the registry.
+
+`python -m rankmeter.cli.catalogue FOLDER` writes it into `README.md` and `docs/measures.md` below the folder.
+"""
+
+import math
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rankmeter.cli.sheets import Sheet, markdown
+from rankmeter.errors import UsageError
+
+if TYPE_CHECKING:
+    from rankmeter.catalogue.registry import Measure, Parameter
+
+BEGIN, END = "<!-- measures: generated, see docs/guide.md -->", "<!-- measures: end -->"
+
+
+def find(name: str) -> "Measure":
+    """The measure of that name, alias, trec_eval name or full text (`nDCG@10`).
+
+    Raises:
+        UsageError: there is none.
+    """
+    from rankmeter.catalogue import MEASURES
+    from rankmeter.notation import parse_measure
+
+    for measure in MEASURES.values():
+        if name.casefold() in {known.casefold() for known in (measure.name, *measure.aliases)}:
+            return measure
+    return parse_measure(name).measure
+
+
+def spellings(measure: "Measure") -> list[str]:
+    """How the measure is written: without and with a cut-off, as far as it has these forms.
+
+    >>> spellings(find("nDCG"))
+    ['nDCG', 'nDCG@k']
+    """
+    has_cutoff = any(parameter.kind == "cutoff" for parameter in measure.parameters)
+    bare = [] if has_cutoff and measure.without_k else [measure.name]
+    return [*bare, *([f"{measure.name}@k"] if has_cutoff else [])]
+
+
+def trec_names(measure: "Measure") -> list[str]:
+    """What trec_eval calls the measure, without and with a cut-off.
+
+    >>> trec_names(find("AP"))
+    ['map', 'map_cut_k']
+    """
+    return [*([measure.trec] if measure.trec else []), *([f"{measure.trec_cut}_k"] if measure.trec_cut else [])]
+
+
+def overview() -> Sheet:
+    """All measures, one a row."""
+    from rankmeter.catalogue import MEASURES
+
+    rows = tuple(
+        (", ".join(spellings(measure)), ", ".join(measure.aliases), ", ".join(trec_names(measure)), measure.title)
+        for measure in MEASURES.values()
+    )
+    return Sheet("", ("measure", "aliases", "trec_eval", "what it is"), rows, texts=4, fixed=3)
+
+
+def suites() -> list[str]:
+    """The suites, one a line: name, then the measures it stands for."""
+    from rankmeter.catalogue import SUITES
+
+    return [f"{name}@k: {', '.join(part.replace('{k}', 'k') for part in parts)}" for name, parts in SUITES.items()]
+
+
+def as_dict(measure: "Measure") -> dict[str, Any]:
+    """Everything about one measure, for JSON."""
+    return {
+        "name": measure.name,
+        "spellings": spellings(measure),
+        "aliases": list(measure.aliases),
+        "trec_eval": trec_names(measure),
+        "title": measure.title,
+        "formula": measure.formula,
+        "parameters": [_parameter_dict(parameter) for parameter in measure.parameters],
+        "range": [_finite(bound) for bound in measure.bounds],
+        "summary": measure.aggregate,
+        "nothing_relevant": measure.empty,
+        "missing_query": measure.missing,
+        "source": measure.source,
+    }
+
+
+def _parameter_dict(parameter: "Parameter") -> dict[str, Any]:
+    return {
+        "name": parameter.name,
+        "kind": parameter.kind,
+        "default": parameter.default,
+        "low": _finite(parameter.low),
+        "high": _finite(parameter.high),
+        "choices": list(parameter.choices),
+        "help": parameter.help,
+    }
+
+
+def _finite(bound: float | None) -> float | None:
+    return bound if bound is not None and math.isfinite(bound) else None
+
+
+def explanation(measure: "Measure") -> list[tuple[str, str]]:
+    """One measure explained, as pairs of a heading and a text."""
+    pairs = [("Written", ", ".join(spellings(measure)))]
+    if measure.without_k:
+        pairs.append(("Without k", f"{measure.name} alone means {measure.without_k}"))
+    if measure.aliases:
+        pairs.append(("Aliases", f"{', '.join(measure.aliases)} (in any case)"))
+    pairs.append(("trec_eval", ", ".join(trec_names(measure)) or "has no such measure"))
+    pairs.append(("Formula", " ".join(measure.formula.split())))
+    pairs.extend((f"Parameter {parameter.name}", _parameter_text(parameter)) for parameter in measure.parameters)
+    low, high = measure.bounds
+    pairs.append(("Range", f"{low:g} to {high:g}" if math.isfinite(high) else f"{low:g} and more"))
+    pairs.append(("Over queries", "summed" if measure.aggregate == "sum" else "mean"))
+    pairs.append(("Nothing relevant", measure.empty))
+    pairs.append(("Missing query", measure.missing))
+    pairs.append(("Source", measure.source))
+    pairs.append(("Example", f"rankmeter evaluate QRELS RUN -m '{example(measure)}'"))
+    return pairs
+
+
+def example(measure: "Measure") -> str:
+    """A measure as one would ask for it, with a parameter where it has one to show.
+
+    >>> example(find("nDCG"))
+    'nDCG(gain=exp)@10'
+    """
+    kinds = {parameter.kind: parameter for parameter in reversed(measure.parameters)}
+    shown = [_example_value(kinds[kind]) for kind in ("choice", "number", "flag", "level") if kind in kinds][:1]
+    return f"{measure.name}{f'({shown[0]})' if shown else ''}{'@10' if 'cutoff' in kinds else ''}"
+
+
+def _example_value(parameter: "Parameter") -> str:
+    if parameter.kind == "choice":
+        return f"{parameter.name}={next(choice for choice in parameter.choices if choice != parameter.default)}"
+    return f"{parameter.name}={'true' if parameter.kind == 'flag' else 2}"
+
+
+def _parameter_text(parameter: "Parameter") -> str:
+    """What a parameter does, what it can be, and what it is when nothing is said."""
+    if parameter.choices:
+        allowed = f"one of {', '.join(parameter.choices)}"
+    elif parameter.kind == "flag":
+        allowed = "true or false"
+    elif parameter.low is not None and parameter.high is not None:
+        allowed = f"{parameter.low:g} to {parameter.high:g}"
+    elif parameter.low is not None:
+        allowed = f"at least {parameter.low:g}"
+    else:
+        allowed = "any number"
+    return f"{parameter.help.rstrip('.')}; {allowed}; default {_default_text(parameter)}"
+
+
+def _default_text(parameter: "Parameter") -> str:
+    if parameter.default is None:
+        return {"cutoff": "no cut-off", "level": "the relevance level in force"}.get(parameter.kind, "none")
+    if isinstance(parameter.default, bool) or parameter.kind == "flag":
+        return "true" if parameter.default else "false"
+    return f"{parameter.default:g}" if isinstance(parameter.default, float) else str(parameter.default)
+
+
+def explanation_markdown(measure: "Measure", heading: str = "##") -> str:
+    """One measure explained, as a section of Markdown."""
+    lines = [f"{heading} {measure.name}", "", f"{measure.title}.", ""]
+    lines += [f"- **{name}**: {text}" for name, text in explanation(measure)]
+    return "\n".join(lines)
+
+
+def page() -> str:
+    """The content of `docs/measures.md`."""
+    from rankmeter.catalogue import MEASURES
+
+    head = [
+        "# Measures",
+        "",
+        "Generated from the registry by `python -m rankmeter.cli.catalogue .`; a test fails when it is stale.",
+        "`rankmeter.catalogue NAME` prints the same.",
+        "",
+        markdown(overview()),
+        "",
+        "Suites stand for several measures:",
+        "",
+        *(f"- {line}" for line in suites()),
+        "",
+    ]
+    return "\n".join([*head, "\n\n".join(explanation_markdown(measure) for measure in MEASURES.values()), ""])
+
+
+def with_table(readme: str) -> str:
+    """The text of the README with its table of measures made anew.
+
+    Raises:
+        UsageError: it has no place for the table.
+    """
+    if BEGIN not in readme or END not in readme:
+        raise UsageError(f"the README lacks the lines {BEGIN} and {END}")
+    before, _, rest = readme.partition(BEGIN)
+    return f"{before}{BEGIN}\n{markdown(overview())}\n{END}{rest.partition(END)[2]}"
+
+
+def refresh(folder: Path) -> None:
+    """Write the catalogue into the documentation below a source folder."""
+    from rankmeter.sinks import write_text
+
+    readme = folder / "README.md"
+    write_text(readme, with_table(readme.read_text(encoding="utf-8")))
+    write_text(folder / "docs" / "measures.md", page())
+
+
+if __name__ == "__main__":
+    refresh(Path(sys.argv[1]))

@@ -1,0 +1,132 @@
+"""Every way a command can end, as an exit code and at most one sentence."""
+
+import contextlib
+import errno
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import typer
+
+from rankmeter.errors import MemoryLimitError, RankmeterError, StorageError, UsageError
+
+DEFECT, INTERRUPTED, TERMINATED = 70, 130, 143
+
+
+@dataclass
+class Session:
+    """What one call of the command line knows apart from its arguments.
+
+    Attributes:
+        debug: whether tracebacks are shown.
+    """
+
+    debug: bool = False
+
+
+class _Terminated(BaseException):
+    """The process was asked to stop (SIGTERM)."""
+
+
+def guarded(work: Callable[[], Any], session: Session) -> int:
+    """Do the work; whatever ends it becomes an exit code, and an error one sentence on standard error."""
+    _make_writable(sys.stdout)
+    _make_writable(sys.stderr)
+    try:
+        with _stoppable():
+            code = work()
+            sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except SystemExit as stop:
+        return _after_exit(stop)
+    except (KeyboardInterrupt, typer.Abort):
+        return INTERRUPTED
+    except _Terminated:
+        return TERMINATED
+    except BrokenPipeError:
+        return _after_closed_pipe()
+    except Exception as error:
+        return _after_error(error, session)
+
+
+def say(kind: str, message: object) -> None:
+    """One message on standard error, as `rankmeter: KIND: MESSAGE`."""
+    with contextlib.suppress(BrokenPipeError):
+        sys.stderr.write(f"rankmeter: {kind}: {message}\n")
+        sys.stderr.flush()
+
+
+def _make_writable(stream: Any) -> None:  # noqa: ANN401  # whatever stands in for a stream
+    """Let a stream write what its encoding lacks as escapes instead of failing."""
+    if hasattr(stream, "reconfigure"):
+        stream.reconfigure(errors="backslashreplace")
+
+
+@contextlib.contextmanager
+def _stoppable() -> Iterator[None]:
+    """Turn SIGTERM into an exception, so that unfinished files are taken away."""
+
+    def stop(*_: object) -> NoReturn:
+        raise _Terminated
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _after_exit(stop: SystemExit) -> int:
+    """The code of an exit; the libraries below turn a closed pipe into one with code 1."""
+    if isinstance(stop.__context__, OSError) and stop.__context__.errno == errno.EPIPE:
+        return _after_closed_pipe()
+    return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+
+
+def _after_closed_pipe() -> int:
+    """The reader has seen enough; what is still buffered goes nowhere, so that nothing fails at exit."""
+    with contextlib.suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+    return 0
+
+
+def _after_error(error: Exception, session: Session) -> int:
+    if session.debug:
+        import traceback
+
+        traceback.print_exception(error, file=sys.stderr)
+    known = _as_known(error)
+    if known is not None:
+        say("error", known)
+        return known.exit_code
+    sentence = str(error).splitlines()[0] if str(error) else "no message"
+    hint = "report it with the traceback above" if session.debug else "run again with --debug to see where"
+    say("error", f"this is a defect in rankmeter ({type(error).__name__}: {sentence}); {hint}")
+    return DEFECT
+
+
+def _as_known(error: Exception) -> RankmeterError | None:
+    """The error as one of ours, or None for a defect."""
+    if isinstance(error, RankmeterError):
+        return error
+    if hasattr(error, "format_message"):  # what typer raises for wrong arguments
+        return UsageError(f"{error.format_message()}{_help_hint(error)}")
+    if isinstance(error, MemoryError):
+        return MemoryLimitError("there is not enough memory; use smaller batches (--batch-rows) or fewer --threads")
+    if isinstance(error, OSError):
+        return StorageError(f"{error.filename or 'standard output'}: {error.strerror or error}")
+    return None
+
+
+def _help_hint(error: Exception) -> str:
+    context = getattr(error, "ctx", None)
+    return f" (see {context.command_path} --help)" if context is not None else ""

@@ -1,0 +1,73 @@
+"""The rules of value: everything that two evaluators could decide differently, declared once."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
+
+from rankmeter.errors import UsageError
+
+CHOICES: Mapping[str, tuple[str, ...]] = {
+    "ties": ("doc-id-desc", "doc-id-asc", "input-order"),
+    "missing_queries": ("zero", "skip"),
+    "without_relevant": ("zero", "skip"),
+}
+"""The values each rule can take, the default first."""
+
+ORDERS = ("score", "rank", "row")
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The rules in force; part of every output.
+
+    Attributes:
+        convention: the named set they started from.
+        relevance_level: grade from which a document is relevant.
+        order_by: what orders a list: `score`, `rank`, `row`, `COLUMN:asc` or `COLUMN:desc`; None: score, else rank,
+            else, for list columns, the order given.
+        ties: order of documents with equal keys.
+        missing_queries: whether judged queries without results count as empty lists.
+        without_relevant: whether queries without a relevant document count.
+        scores_as: how scores are compared.
+    """
+
+    convention: str = "trec_eval"
+    relevance_level: float = 1.0
+    order_by: str | None = None
+    ties: str = "doc-id-desc"
+    missing_queries: str = "zero"
+    without_relevant: str = "zero"
+    scores_as: str = "float64"
+
+    def __post_init__(self) -> None:
+        for name, known in CHOICES.items():
+            if getattr(self, name) not in known:
+                raise UsageError.unknown(f"value of --{name.replace('_', '-')}", str(getattr(self, name)), known)
+        if not abs(self.relevance_level) < float("inf"):
+            raise UsageError(f"the relevance level must be a finite number, not {self.relevance_level}")
+        if self.order_by is not None and self.order_by not in ORDERS:
+            column, _, direction = self.order_by.rpartition(":")
+            if not column or direction not in ("asc", "desc"):
+                known = ", ".join(ORDERS)
+                raise UsageError(f'--order-by is {known}, COLUMN:asc or COLUMN:desc, not "{self.order_by}"')
+
+    def as_dict(self) -> dict[str, Any]:
+        """Every rule, for outputs."""
+        return {**asdict(self), "order_by": self.order_by or "score, else rank, else the order given"}
+
+
+CONVENTIONS: Mapping[str, Rules] = {"trec_eval": Rules()}
+
+
+def rules(convention: str = "trec_eval", **changes: Any) -> Rules:  # noqa: ANN401  # each rule checks its own value
+    """A named convention with some rules changed; changes that are None keep the convention's rule.
+
+    Raises:
+        UsageError: an unknown convention or a value that a rule cannot take.
+    """
+    if convention not in CONVENTIONS:
+        raise UsageError.unknown("convention", convention, CONVENTIONS)
+    return replace(CONVENTIONS[convention], **{name: value for name, value in changes.items() if value is not None})
+
+
+RULE_NAMES = frozenset(field.name for field in fields(Rules)) - {"convention", "scores_as"}

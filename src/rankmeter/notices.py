@@ -1,0 +1,110 @@
+"""Warnings about inputs: what is worth knowing before the numbers are believed."""
+
+from collections.abc import Iterator, Sequence
+
+import polars as pl
+
+from rankmeter.checks import EXAMPLES, Notice
+from rankmeter.errors import DataError, shortened
+from rankmeter.passes import Pass
+from rankmeter.qrels import QrelsIndex
+from rankmeter.ranking import Array
+from rankmeter.request import Request
+from rankmeter.sources.source import Source
+from rankmeter.sources.text import TextPart
+
+COUNTED = {
+    "queries-unjudged": "{queries} of the run not judged and left out",
+    "rank-contradicts-score": "the rank column contradicts the scores in {queries}; scores count, see --order-by rank",
+    "constant-scores": "all scores equal while ranks differ in {queries}; ties go by document id, see --order-by rank",
+    "query-is-document": "{rows} whose query id equals doc id; does the query find itself?",
+    "infinite-score": "{queries} with infinite scores, ordered like any other",
+    "mixed-tags": "{rows} with another tag than the first; one file is one run",
+}
+"""What a pass counts and warns of: code -> sentence."""
+
+
+def input_notices(sources: Sequence[Source], request: Request, index: QrelsIndex) -> Iterator[Notice]:
+    """Warnings that concern the files and the judgements."""
+    for source in sources:
+        marked = [part.label for part, _ in source.parts if isinstance(part, TextPart) and part.has_mark]
+        if marked:
+            yield _notice("byte-order-mark", "a byte-order mark was left out of {count} files", len(marked), marked)
+        if source.rows == 0:
+            yield _notice("no-rows", "an input of 0 rows", 1, [source.label])
+    without = index.n_relevant(request.rules.relevance_level) == 0
+    if without.any():
+        yield _notice(
+            "queries-without-relevant", "{queries} without a relevant document", int(without.sum()), _names(index, without)
+        )
+    needy = [asked.name for asked in request.measures if asked.measure.needs_all_relevant]
+    if request.labelled is not None and needy:
+        message = "{count} measures know only the relevant documents that the log shows"
+        yield _notice("labels-from-log", message, len(needy), needy)
+
+
+def run_notices(done: Pass) -> Iterator[Notice]:
+    """Warnings that concern one run, or the runs of one table.
+
+    Raises:
+        DataError: no list has a judged query.
+    """
+    label = done.source.label
+    for run, tally in done.tallies.items():
+        missing = done.store.runs[run].seen == 0
+        if missing.any() and not missing.all():
+            names = _names(done.work.index, missing)
+            yield _notice("queries-missing", label + ": {judged queries} without results", int(missing.sum()), names)
+        for code, sentence in COUNTED.items():
+            if count := tally.count(code):
+                yield _notice(code, f"{label}: {sentence}", count, tally.examples(code))
+
+
+def check_overlap(done: Pass) -> None:
+    """Refuse an input that has no judged query.
+
+    Raises:
+        DataError: with ids of both sides.
+    """
+    runs = done.store.runs.values()
+    tallies = done.tallies.values()
+    if any(run.seen.any() for run in runs) or not any(tally.count("rows_read") for tally in tallies):
+        return
+    judged = [shortened(name) for name in done.work.index.query_text()[:EXAMPLES]]
+    found = sorted({name for tally in tallies for name in tally.examples("queries-unjudged")})[:EXAMPLES]
+    raise DataError(
+        f"{done.source.label} and {done.work.judgements} have no query id in common; the run has "
+        f"{', '.join(map(shortened, found))}, judged are {', '.join(judged)}; make both use the same ids"
+    )
+
+
+def _names(index: QrelsIndex, chosen: Array) -> list[str]:
+    """The first of the chosen queries."""
+    text = index.query_text()
+    return [str(text[int(query)]) for query in chosen.nonzero()[0][:EXAMPLES]]
+
+
+def _notice(code: str, sentence: str, count: int, examples: Sequence[str]) -> Notice:
+    """A warning whose sentence ends with its examples."""
+    shown = tuple(shortened(example) for example in examples)
+    words = {
+        "count": count,
+        "queries": f"{count} quer{'y' if count == 1 else 'ies'}",
+        "judged queries": f"{count} judged quer{'y' if count == 1 else 'ies'}",
+        "rows": f"{count} row{'s' * (count != 1)}",
+    }
+    for name, value in words.items():
+        sentence = sentence.replace(f"{{{name}}}", str(value))
+    more = ", …" if count > len(shown) else ""
+    return Notice(code, f"{sentence}: {', '.join(shown)}{more}" if shown else sentence, count, shown)
+
+
+def segment_notices(by: pl.DataFrame, index: QrelsIndex, from_run: Sequence[str]) -> Iterator[Notice]:
+    """Warnings that concern the segments."""
+    for name in by.columns:
+        if name in from_run:
+            message = "a segment comes from the run, which lacks it for queries without results; they form the group null"
+            yield _notice("segment-from-run", message, 1, [name])
+        elif (lacking := by[name].is_null().to_numpy()).any():
+            message = f"{{judged queries}} without a value of {name}; they form the group null"
+            yield _notice("queries-without-segment", message, int(lacking.sum()), _names(index, lacking))

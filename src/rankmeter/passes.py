@@ -1,0 +1,297 @@
+"""One pass over a run: batches are read and evaluated by a few threads, in memory that does not grow with the run.
+
+Rows of a query that stand together are a list. The first and the last query of each batch may go on in its
+neighbours, so they are set aside and evaluated at the end; batches need no order. Where the rows of a query turn out to
+be scattered, the pass is given up and `rankmeter.scattered` takes over.
+"""
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+import polars as pl
+
+from rankmeter import matching
+from rankmeter.checks import Tally
+from rankmeter.errors import DataError, shortened
+from rankmeter.qrels import QrelsIndex
+from rankmeter.ranking import Hits, Matcher, Order, RankedLists, Repeat, flat_lists, nested_lists
+from rankmeter.request import Resources
+from rankmeter.segments import Segments
+from rankmeter.sources.base import Batch
+from rankmeter.sources.source import Source
+from rankmeter.store import Store, selected
+
+Array = np.ndarray[Any, Any]
+S = TypeVar("S")
+T = TypeVar("T")
+
+BATCH_ROWS = 1 << 20
+"""Rows of a batch: large enough that its overhead vanishes, small enough that a few fit into memory."""
+
+
+class Progress(Protocol):
+    """What is told about work that takes long."""
+
+    def start(self, rows: int | None, size: int) -> None:
+        """A run of so many rows (None: unknown) and bytes begins."""
+
+    def advance(self, rows: int, queries: int) -> None:
+        """So many more rows and queries are done."""
+
+    def finish(self) -> None:
+        """The run is done."""
+
+
+class Silent:
+    """Tells nobody."""
+
+    def start(self, rows: int | None, size: int) -> None:
+        """Nothing."""
+
+    def advance(self, rows: int, queries: int) -> None:
+        """Nothing."""
+
+    def finish(self) -> None:
+        """Nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What all passes share; `judgements` is what messages call the qrels."""
+
+    judgements: str
+    index: QrelsIndex
+    matcher: Matcher
+    segments: Segments
+    resources: Resources
+    progress: Progress
+
+    @property
+    def threads(self) -> int:
+        """Workers: one more than there are cores, since each waits for memory now and then."""
+        return self.resources.threads or (os.cpu_count() or 1) + 1
+
+    @property
+    def batch_rows(self) -> int:
+        """Rows of a batch."""
+        return self.resources.batch_rows or BATCH_ROWS
+
+
+@dataclass(slots=True)
+class Pass:
+    """One attempt to evaluate an input.
+
+    Attributes:
+        source: the run, or table of runs.
+        name: the run where no column names it.
+        order: what orders its lists.
+        store: where the values go.
+        work: what all passes share.
+        tallies: run -> what was counted in it.
+        rows: rows read.
+    """
+
+    source: Source
+    name: str
+    order: Order
+    store: Store
+    work: Work
+    tallies: dict[str, Tally] = field(default_factory=dict)
+    rows: int = 0
+
+    def read(self, batch: Batch) -> pl.DataFrame:
+        """The rows of a batch, with note taken of odd tags and scores."""
+        frame = batch.read()
+        if "tag" in frame.columns:
+            others = frame["tag"] != self.source.first_tag
+            self.tally(self.name).add("mixed-tags", int(others.sum()), smallest(frame["tag"].filter(others)))
+            frame = frame.drop("tag")
+        if "score" in frame.columns and (endless := frame["score"].is_infinite()).any():
+            names = frame["query_id"].filter(endless).cast(pl.String)
+            self.tally(self.name).distinct("infinite-score", names.hash().to_numpy(), smallest(names))
+        return frame
+
+    def lists(self, frame: pl.DataFrame) -> RankedLists:
+        """The rows of a batch as lists."""
+        if self.source.has_lists:
+            check_lengths(frame, self.source.label)
+            return nested_lists(frame, self.order)
+        return flat_lists(frame, self.order)
+
+    def evaluate(self, lists: RankedLists) -> None:
+        """Match lists, compute their measures and keep them."""
+        query = self.work.index.queries.numbers(lists.query_id)
+        runs = list(self._runs(lists))
+        for run, chosen in runs:
+            self.store.claim(run, query if chosen.all() else query[chosen])
+        hits, repeat, own = self.work.matcher.hits(lists, query)
+        if repeat is not None:
+            raise self._repeated(lists, repeat)
+        odd = matching.contradictions(lists.offsets, query, lists.key, lists.rank) if lists.rank is not None else None
+        for run, chosen in runs:
+            self._count(run, lists, query, chosen, own, odd)
+            self.store.add(run, selected(hits, chosen & (query >= 0)))
+        self.work.segments.add(query, lists.heads, self.source.label)
+
+    def tally(self, run: str) -> Tally:
+        """What was counted in a run."""
+        self.store.run(run)
+        return self.tallies.setdefault(run, Tally())
+
+    def _runs(self, lists: RankedLists) -> Iterator[tuple[str, Array]]:
+        """Each run of a batch and which lists are its own."""
+        if "run" not in lists.heads.columns:
+            yield self.name, np.ones(len(lists), bool)
+            return
+        runs = lists.heads["run"].cast(pl.String)
+        for run in runs.unique(maintain_order=True):
+            yield run, (runs == run).to_numpy()
+
+    def _count(self, run: str, lists: RankedLists, query: Array, chosen: Array, own: Array, odd: Array | None) -> None:
+        """Account for every row of a run's lists."""
+        tally = self.tally(run)
+        lengths = np.diff(lists.offsets)
+        tally.add("rows_read", int(lengths[chosen].sum()))
+        unjudged = chosen & (query < 0)
+        if unjudged.any():
+            names = lists.query_id.filter(pl.Series(unjudged)).cast(pl.String)
+            tally.add("rows_unjudged", int(lengths[unjudged].sum()))
+            tally.distinct("queries-unjudged", names.hash().to_numpy(), smallest(names))
+        if (count := int(own[chosen].sum())) > 0:
+            names = lists.query_id.filter(pl.Series(chosen & (own > 0))).cast(pl.String)
+            tally.add("query-is-document", count, smallest(names))
+        for code, kind in (("rank-contradicts-score", 1), ("constant-scores", 2)):
+            if odd is not None and (found := chosen & (odd == kind)).any():
+                tally.add(code, int(found.sum()), smallest(lists.query_id.filter(pl.Series(found)).cast(pl.String)))
+
+    def _repeated(self, lists: RankedLists, repeat: Repeat) -> DataError:
+        """The error for a document that stands twice in a list; the rows are found by reading again."""
+        query_id, doc_id = lists.query_id[repeat.number], lists.doc_id[repeat.first]
+        label, rows = find_rows(self.source, query_id, doc_id)
+        where = f"{label} rows {' and '.join(rows[:2])}" if len(rows) > 1 else f"{label} row {rows[0]}"
+        more = f" ({repeat.count - 1} more such rows in this batch)" if repeat.count > 1 else ""
+        return DataError(
+            f"{where}: document {shortened(doc_id)} stands twice in the list of query {shortened(query_id)}{more}; "
+            "a list holds each document once, so remove the repeated rows"
+        )
+
+
+def smallest(names: pl.Series) -> list[str]:
+    """The three smallest distinct texts."""
+    return names.unique().sort().head(3).to_list()
+
+
+def check_lengths(frame: pl.DataFrame, label: str) -> None:
+    """Refuse rows whose list columns are not equally long.
+
+    Raises:
+        DataError: naming the query and both lengths.
+    """
+    lengths = frame.select(pl.col(name).list.len() for name in ("doc_ids", "scores", "ranks") if name in frame.columns)
+    for name in lengths.columns[1:]:
+        unequal = (lengths["doc_ids"] != lengths[name]).arg_true()
+        if len(unequal):
+            row = int(unequal[0])
+            raise DataError(
+                f"{label}, query {shortened(frame['query_id'][row])}: doc_ids has {lengths['doc_ids'][row]} items, "
+                f"{name} has {lengths[name][row]}; the lists of a row must be equally long"
+            )
+
+
+def find_rows(source: Source, query_id: object, doc_id: object) -> tuple[str, list[str]]:
+    """The file and the first two rows that hold a query and document; reads the source again."""
+    found: list[tuple[str, str]] = []
+    for batch in source.batches(BATCH_ROWS):
+        frame = batch.read()
+        rows = frame["query_id"].cast(pl.String) == str(query_id)
+        if not source.has_lists:
+            rows &= frame["doc_id"].cast(pl.String) == str(doc_id)
+        found += [(batch.part.label, str(batch.row(int(position)))) for position in rows.arg_true()]
+        if len(found) > 1:
+            break
+    labels = {label for label, _ in found}
+    if len(labels) == 1:
+        return found[0][0], [row for _, row in found]
+    return source.label, [f"{row} of {label}" for label, row in found]
+
+
+def contiguous(attempt: Pass) -> None:
+    """Evaluate an input whose rows stand together query by query.
+
+    Raises:
+        ScatteredRows: they do not.
+    """
+    aside: list[pl.DataFrame] = []
+    for head, tail in in_order(attempt.work, attempt.source.batches(attempt.work.batch_rows), _worker(attempt)):
+        aside += [frame for frame in (head, tail) if frame is not None]
+    if aside:
+        attempt.evaluate(flat_lists(pl.concat(aside, how="vertical_relaxed"), attempt.order))
+
+
+Aside = tuple[pl.DataFrame | None, pl.DataFrame | None]
+
+
+def _worker(attempt: Pass) -> Callable[[Batch], Aside]:
+    """What a thread does with a batch: read, set the first and last query aside, evaluate the rest."""
+
+    def work(batch: Batch) -> Aside:
+        frame = attempt.read(batch)
+        if frame.height == 0:
+            return None, None
+        lists = attempt.lists(frame)
+        aside: Aside = (None, None)
+        if not attempt.source.has_lists:
+            if len(lists) <= 2:
+                return frame, None
+            first, last = int(lists.offsets[1]), int(lists.offsets[-2])
+            # gathered, since a slice would keep the whole batch in memory
+            aside = frame[np.arange(first)], frame[np.arange(last, frame.height)]
+            lists = inner(lists)
+        attempt.evaluate(lists)
+        attempt.work.progress.advance(frame.height, len(lists))
+        return aside
+
+    return work
+
+
+def inner(lists: RankedLists) -> RankedLists:
+    """All lists but the first and the last."""
+    first, last = int(lists.offsets[1]), int(lists.offsets[-2])
+    return RankedLists(
+        lists.query_id[1:-1],
+        lists.offsets[1:-1] - first,
+        lists.doc_id[first:last],
+        lists.key[first:last],
+        None if lists.rank is None else lists.rank[first:last],
+        lists.heads[1:-1],
+    )
+
+
+def in_order(work: Work, items: Iterator[S], job: Callable[[S], T]) -> Iterator[T]:
+    """The job's results in the order of the items, with a few of them under way at a time."""
+    under_way: deque[Future[T]] = deque()
+    with _pool(work.threads) as pool:
+        for item in items:
+            under_way.append(pool.submit(job, item))
+            if len(under_way) > work.threads:
+                yield under_way.popleft().result()
+        while under_way:
+            yield under_way.popleft().result()
+
+
+@contextmanager
+def _pool(threads: int) -> Iterator[ThreadPoolExecutor]:
+    """Threads that are given up at the first error."""
+    pool = ThreadPoolExecutor(threads, thread_name_prefix="rankmeter")
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+

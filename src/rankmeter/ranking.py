@@ -1,0 +1,295 @@
+"""From frames to ranked lists, and from lists to hits: relevance at rank."""
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+
+from rankmeter import matching
+from rankmeter.matching import INTEGER, LONG, SHORT, Found, Ids, Judged, Lists, Scratch, Table
+
+Array = np.ndarray[Any, Any]
+
+NO_OFFSETS = np.zeros(0, np.int64)
+NO_BYTES = np.zeros(0, np.uint8)
+TIES = {
+    "doc-id-desc": matching.DOC_ID_DESC,
+    "doc-id-asc": matching.DOC_ID_ASC,
+    "input-order": matching.INPUT_ORDER,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RankedLists:
+    """Lists of one batch, one after the other, as frames have them.
+
+    Attributes:
+        query_id: the query of each list.
+        offsets: int64, where each list begins in the rows, and the end.
+        doc_id: the document of each row.
+        key: float64, what orders the rows of a list, downwards.
+        rank: float64, a rank column that the key was not made of, or None.
+        heads: one row per list with the run column and the segments taken from the run.
+    """
+
+    query_id: pl.Series
+    offsets: Array
+    doc_id: pl.Series
+    key: Array
+    rank: Array | None
+    heads: pl.DataFrame
+
+    def __len__(self) -> int:
+        return len(self.query_id)
+
+
+def words(series: pl.Series, kind: int) -> Ids:
+    """A column of ids without nulls as machine words of the given kind (INTEGER, SHORT or LONG)."""
+    series = series.rechunk()
+    if kind == INTEGER:
+        return _frozen(series.cast(pl.Int64).to_numpy().view(np.uint64), kind)
+    series = series.cast(pl.String)
+    if kind == SHORT:
+        return _frozen(_view_words(_view_array(series)), kind)
+    array = _single(series.to_arrow())
+    _, offsets, data = array.buffers()
+    places = np.frombuffer(offsets, np.int64)[array.offset : array.offset + len(array) + 1]
+    return _frozen(series.hash().to_numpy(), kind, places, np.frombuffer(data, np.uint8) if data else NO_BYTES)
+
+
+def kind_of(series: pl.Series, other: pl.DataType) -> int:
+    """How a column of ids is best held when it is compared with a column of type `other`."""
+    if series.dtype.is_integer() and other.is_integer():
+        return INTEGER
+    if series.dtype.is_integer():
+        return LONG if len(series) and series.abs().max() >= 10**11 else SHORT  # type: ignore[operator]  # an integer
+    long = series.str.len_bytes().max()
+    return LONG if isinstance(long, int) and long > 12 else SHORT
+
+
+def _frozen(words: Array, width: int, offsets: Array = NO_OFFSETS, data: Array = NO_BYTES) -> Ids:
+    """Ids over arrays that are all read-only, since writable ones are another type to the compiler."""
+    for array in (words, offsets, data):
+        array.flags.writeable = False
+    return Ids(words, width, offsets, data)
+
+
+def _single(array: Any) -> Any:  # noqa: ANN401  # pyarrow has no types
+    """The only chunk of an Arrow array."""
+    return array.chunk(0) if isinstance(array, pa.ChunkedArray) else array
+
+
+def _view_array(series: pl.Series) -> Any:  # noqa: ANN401  # pyarrow has no types
+    return _single(series.to_arrow(compat_level=pl.CompatLevel.newest()))
+
+
+def _view_words(array: Any) -> Array:  # noqa: ANN401  # pyarrow has no types
+    """The two words of each string view: its length and text where that has at most 12 bytes."""
+    views = array.buffers()[1]
+    if views is None:
+        return np.zeros(0, np.uint64)
+    return np.frombuffer(views, np.uint64)[2 * array.offset : 2 * (array.offset + len(array))]
+
+
+class IdColumn:
+    """A column of ids that is asked for in several forms; each is made once."""
+
+    def __init__(self, series: pl.Series) -> None:
+        self.series = series
+        self._lock = threading.Lock()
+        self._words: dict[int, Ids] = {}
+        self._tables: dict[int, Table] = {}
+
+    def words(self, kind: int) -> Ids:
+        """The ids as machine words of that kind."""
+        with self._lock:
+            if kind not in self._words:
+                self._words[kind] = words(self.series, kind)
+            return self._words[kind]
+
+    def table(self, kind: int) -> Table:
+        """A hash table over the ids, which must be distinct."""
+        ids = self.words(kind)
+        with self._lock:
+            if kind not in self._tables:
+                size = 1 << max(4, (2 * len(self.series)).bit_length())
+                table = Table(np.full(size, -1, np.int32), np.empty(size, np.uint64), ids)
+                matching.fill_table(table)
+                self._tables[kind] = table
+            return self._tables[kind]
+
+    def numbers(self, ids: pl.Series, positions: Array | None = None) -> Array:
+        """The position here of each given id, or -1 (int64); of those at `positions` only where these are given."""
+        kind = kind_of(ids, self.series.dtype)
+        if positions is None:
+            positions = np.arange(len(ids))
+        return np.asarray(matching.look_up(self.table(kind), words(ids, kind), positions))
+
+
+def list_heads(series: pl.Series) -> Array:
+    """Positions where a column of ids changes, and its length (int64)."""
+    kind = kind_of(series, series.dtype)
+    if kind != LONG:
+        return np.asarray(matching.heads(words(series, kind)))
+    changes = (series != series.shift(1)).to_numpy(allow_copy=True)
+    return np.concatenate([np.zeros(min(1, len(series)), np.int64), np.flatnonzero(changes[1:]) + 1, [len(series)]])
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What orders a list: a column, upwards or downwards; `row` is the order given."""
+
+    column: str
+    upwards: bool
+
+    def key(self, columns: Mapping[str, pl.Series], n: int) -> Array:
+        """The key of each row, to be ordered downwards (float64)."""
+        if self.column == "row":
+            key = np.arange(0, -n, -1, dtype=np.float64)
+        else:
+            key = columns[self.column].rechunk().to_numpy()
+            key = -key if self.upwards else key
+        key.flags.writeable = False
+        return key
+
+
+def flat_lists(frame: pl.DataFrame, order: Order) -> RankedLists:
+    """Lists from rows of one (query, document) each; neighbouring rows of one query and run are one list."""
+    offsets = list_heads(frame["query_id"])
+    if "run" in frame.columns:
+        offsets = np.union1d(offsets, list_heads(frame["run"]))
+    heads = frame[offsets[:-1]]
+    return RankedLists(
+        heads["query_id"],
+        offsets,
+        frame["doc_id"],
+        order.key({name: frame[name] for name in ("score", "rank") if name in frame.columns}, frame.height),
+        _other_rank(frame, "rank", order),
+        heads.drop([name for name in ("query_id", "doc_id", "score", "rank") if name in heads.columns]),
+    )
+
+
+def nested_lists(frame: pl.DataFrame, order: Order) -> RankedLists:
+    """Lists from rows that hold a whole list each, all its columns equally long."""
+    lengths = frame["doc_ids"].list.len().cast(pl.Int64).to_numpy()
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    items = {
+        name.removesuffix("s"): _items(frame[name]) for name in ("doc_ids", "scores", "ranks") if name in frame.columns
+    }
+    return RankedLists(
+        frame["query_id"],
+        offsets,
+        items["doc_id"],
+        order.key(items, int(offsets[-1])),
+        _other_rank(pl.DataFrame(items), "rank", order),
+        frame.drop([name for name in ("query_id", "doc_ids", "scores", "ranks") if name in frame.columns]),
+    )
+
+
+def _items(series: pl.Series) -> pl.Series:
+    """The items of all lists, one after the other."""
+    return series.filter(series.list.len() > 0).explode()
+
+
+def _other_rank(frame: pl.DataFrame, name: str, order: Order) -> Array | None:
+    """The rank column where lists are ordered by score, to be compared with."""
+    return frame[name].to_numpy() if order.column == "score" and name in frame.columns else None
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """Relevance at rank: the judged documents found in each list.
+
+    Attributes:
+        query: int64, the number of each list's query.
+        num_ret: int64, the length of each list.
+        offsets: int64, where each list's hits begin, and the end.
+        judgement: int64, the number of the judgement of each hit, in rank order.
+        rank: int64, its rank, from 1.
+        tied: uint8, per list, whether a hit shares its key with another document.
+    """
+
+    query: Array
+    num_ret: Array
+    offsets: Array
+    judgement: Array
+    rank: Array
+    tied: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """A document that stands twice in one list: how many there are, and the list and rows of the first."""
+
+    count: int
+    number: int
+    first: int
+    second: int
+
+
+class Matcher:
+    """Matches lists with the judgements; keeps its working memory for one thread after the other."""
+
+    def __init__(self, documents: IdColumn, offsets: Array, ties: str) -> None:
+        self._documents = documents
+        self._offsets = offsets
+        self._ties = TIES[ties]
+        self._lock = threading.Lock()
+        self._hashes: dict[int, Array] = {}
+
+    def _judged(self, kind: int) -> Judged:
+        ids = self._documents.words(kind)
+        with self._lock:
+            if kind not in self._hashes:
+                self._hashes[kind] = ids.words if kind == LONG else matching.all_hashes(ids)
+                self._hashes[kind].flags.writeable = False
+        return Judged(self._offsets, self._hashes[kind], ids)
+
+    def hits(self, lists: RankedLists, query: Array) -> tuple[Hits, Repeat | None, Array]:
+        """The hits of each list whose query number is not -1, the repeated documents, if any, and own rows."""
+        kind = kind_of(lists.doc_id, self._documents.series.dtype)
+        judged = self._judged(kind)
+        found = self._room(query, lists)
+        given = Lists(lists.offsets, query, lists.key, words(lists.doc_id, kind))
+        longest = int(np.diff(lists.offsets).max(initial=1))
+        matching.match(given, judged, self._ties, found, scratch(longest))
+        total = int(found.offsets[-1])
+        hits = Hits(
+            query, np.diff(lists.offsets), found.offsets, found.judgement[:total], found.rank[:total], found.tied
+        )
+        repeat = Repeat(*map(int, found.repeats)) if found.repeats[0] else None
+        return hits, repeat, self._own_rows(given, lists.query_id, kind)
+
+    def _own_rows(self, given: Lists, query_id: pl.Series, kind: int) -> Array:
+        """Rows of each list whose document is the query itself (int64)."""
+        if kind == INTEGER and not query_id.dtype.is_integer():
+            return np.zeros(len(query_id), np.int64)
+        return np.asarray(matching.own_rows(given, words(query_id, kind)))
+
+    def _room(self, query: Array, lists: RankedLists) -> Found:
+        """Arrays large enough for all hits: a list has at most as many as its query's judgements."""
+        judged = (self._offsets[1:] - self._offsets[:-1])[query[query >= 0]]
+        most = int(np.minimum(judged, np.diff(lists.offsets)[query >= 0]).sum()) if len(judged) else 0
+        return Found(
+            np.zeros(len(query) + 1, np.int64),
+            np.empty(most, np.int64),
+            np.empty(most, np.int64),
+            np.zeros(len(query), np.uint8),
+            np.zeros(4, np.int64),
+        )
+
+
+def scratch(longest: int) -> Scratch:
+    """Working memory for lists of up to `longest` documents."""
+    bits = max(10, (2 * longest - 1).bit_length())
+    return Scratch(
+        np.zeros(1 << bits, np.int32),
+        64 - bits,
+        np.empty(longest, np.uint64),
+        np.empty(longest, np.int64),
+        np.empty(longest, np.int64),
+    )

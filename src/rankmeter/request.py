@@ -1,0 +1,78 @@
+"""What is asked for: inputs, measures, rules, resources. Plain values, made by the command line and by Python."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from rankmeter.conventions import Rules
+
+if TYPE_CHECKING:
+    from rankmeter.notation import Asked
+
+DEFAULT_MEASURES = "nDCG@10 RR@10 AP@100 P@10 R@100 Success@10"
+
+
+@dataclass(frozen=True, slots=True)
+class RunInput:
+    """One run: its name, if the user gave one, and its path or frame."""
+
+    name: str | None
+    data: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How inputs are read, where that is not left to their names.
+
+    Attributes:
+        qrels_format: `parquet`, `arrow`, `trec`, `csv`, `tsv` or `jsonl`; None: by suffix, else by content.
+        run_format: likewise.
+        qrels_columns: role -> column.
+        run_columns: likewise.
+        header: whether CSV and TSV files begin with the names of their columns; else these are `1`, `2`, …
+        run_column: the column that splits one table into runs.
+    """
+
+    qrels_format: str | None = None
+    run_format: str | None = None
+    qrels_columns: Mapping[str, str] = field(default_factory=dict)
+    run_columns: Mapping[str, str] = field(default_factory=dict)
+    header: bool = True
+    run_column: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """How much of the machine may be used; None leaves the choice to us."""
+
+    threads: int | None = None
+    batch_rows: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """An evaluation.
+
+    Attributes:
+        runs: the runs; empty where `labelled` is given.
+        measures: the measures.
+        qrels: path or frame of the judgements; None where `labelled` is given.
+        labelled: path or frame of shown results with their labels.
+        by: columns whose values make segments.
+        queries: path or frame with one row per query, where segments may be found.
+        rules: the rules in force.
+        reading: how inputs are read.
+        keep_hits: whether relevance at rank is kept, for `write_hits`.
+        resources: threads and batch size.
+    """
+
+    runs: tuple[RunInput, ...]
+    measures: "tuple[Asked, ...]"
+    qrels: Any = None
+    labelled: Any = None
+    by: tuple[str, ...] = ()
+    queries: Any = None
+    rules: Rules = field(default_factory=Rules)
+    reading: Reading = field(default_factory=Reading)
+    keep_hits: bool = False
+    resources: Resources = field(default_factory=Resources)

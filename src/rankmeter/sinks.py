@@ -1,0 +1,145 @@
+"""Outputs that appear whole or not at all: written beside the target, synced, renamed."""
+
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from rankmeter.errors import StorageError, UsageError
+
+SUFFIXES = {
+    "per_query": (".parquet", ".arrow", ".csv", ".tsv", ".jsonl"),
+    "hits": (".parquet", ".arrow", ".csv", ".tsv", ".jsonl"),
+    "summary": (".parquet", ".arrow", ".csv", ".tsv", ".jsonl", ".json", ".md"),
+}
+"""The kinds of file that each output can be."""
+
+TEMPORARY = ".rankmeter-tmp"
+"""The suffix of files that are not whole yet."""
+
+
+def check_target(path: str | Path, kind: str) -> None:
+    """Refuse a target that could not be written, before the work begins.
+
+    Raises:
+        UsageError: the suffix names no format that this output has.
+        StorageError: the folder is absent, or the path is a folder.
+    """
+    target = Path(path)
+    if target.suffix.lower() not in SUFFIXES[kind]:
+        known = ", ".join(SUFFIXES[kind])
+        raise UsageError(f'{path}: the suffix "{target.suffix}" names no format for this output; use one of {known}')
+    if target.is_dir():
+        raise StorageError(f"{path}: cannot be written: it is a folder")
+    if not target.parent.is_dir():
+        raise StorageError(f"{path}: cannot be written: there is no folder {target.parent}")
+
+
+@contextmanager
+def whole_file(path: str | Path) -> Iterator[IO[bytes]]:
+    """A file to write that takes the place of `path` only when all went well.
+
+    Raises:
+        StorageError: it cannot be written; what stood at `path` is untouched.
+    """
+    target = Path(path)
+    try:
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=TEMPORARY)
+    except OSError as error:
+        raise StorageError.unwritable(path, error) from error
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).chmod(_usual_mode(target))
+        Path(name).replace(target)
+        _sync_folder(target.parent)
+    except OSError as error:
+        raise StorageError.unwritable(path, error) from error
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+def _usual_mode(target: Path) -> int:
+    """The permissions that a new file would have, or those of the file that is replaced."""
+    with suppress(OSError):
+        return target.stat().st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new name last through a power cut, where the system allows it."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def write_frames(path: str | Path, frames: Iterable[pl.DataFrame], metadata: Mapping[str, Any]) -> None:
+    """Write frames of one schema, one after the other, in the format of the suffix.
+
+    Args:
+        path: the target.
+        frames: at least one frame; in Parquet each is a row group.
+        metadata: what Parquet and Arrow files carry under the key `rankmeter`.
+
+    Raises:
+        StorageError: the target cannot be written.
+    """
+    suffix = Path(path).suffix.lower()
+    with whole_file(path) as file:
+        if suffix in (".parquet", ".arrow"):
+            _write_arrow(file, frames, metadata, suffix)
+        else:
+            write = _TEXT[suffix]
+            for number, frame in enumerate(frames):
+                write(frame, file, number == 0)
+
+
+def _write_arrow(file: IO[bytes], frames: Iterable[pl.DataFrame], metadata: Mapping[str, Any], suffix: str) -> None:
+    """Parquet or Arrow IPC, streamed."""
+    tables = (frame.to_arrow() for frame in frames)
+    first = next(tables)
+    schema = first.schema.with_metadata({"rankmeter": json.dumps(metadata, ensure_ascii=False)})
+    make: Any = pq.ParquetWriter if suffix == ".parquet" else pa.ipc.new_file
+    options = {"compression": "zstd"} if suffix == ".parquet" else {}
+    with make(file, schema, **options) as writer:
+        for table in (first, *tables):
+            writer.write_table(table.cast(schema))
+
+
+def _write_separated(separator: str) -> Callable[[pl.DataFrame, IO[bytes], bool], None]:
+    def write(frame: pl.DataFrame, file: IO[bytes], first: bool) -> None:  # noqa: FBT001  # a writer's third argument
+        frame.write_csv(file, include_header=first, separator=separator)
+
+    return write
+
+
+def _write_lines(frame: pl.DataFrame, file: IO[bytes], first: bool) -> None:  # noqa: FBT001  # a writer's third argument
+    del first
+    frame.write_ndjson(file)
+
+
+_TEXT = {".csv": _write_separated(","), ".tsv": _write_separated("\t"), ".jsonl": _write_lines}
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write a text whole.
+
+    Raises:
+        StorageError: the target cannot be written.
+    """
+    with whole_file(path) as file:
+        file.write(text.encode())

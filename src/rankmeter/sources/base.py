@@ -1,0 +1,47 @@
+"""What every kind of input offers to the rest: parts that are read batch by batch."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A slice of one part that can be read alone, in any thread.
+
+    Attributes:
+        part: where it comes from.
+        read: gives the rows, with the columns as the part names them.
+        row: the 1-based row (in text files the physical line) of a position in what `read` gives.
+    """
+
+    part: "Part"
+    read: Callable[[], "pl.DataFrame"]
+    row: Callable[[int], int]
+
+
+class Part(Protocol):
+    """One file or frame of an input.
+
+    Attributes:
+        label: the path, or the name of a frame, as messages show it.
+        size: bytes on disk; 0 for what is in memory.
+        rows: number of rows where it is known without reading, else None.
+        is_text: whether every field was text, so that numbers have to be parsed and may be refused by row.
+    """
+
+    label: str
+    size: int
+    rows: int | None
+    is_text: bool
+
+    def schema(self) -> "Mapping[str, pl.DataType]":
+        """Names and types of the columns."""
+        ...
+
+    def batches(self, columns: Sequence[str], rows: int) -> Iterator[Batch]:
+        """The part cut into batches of about `rows` rows, in order, with the named columns only."""
+        ...

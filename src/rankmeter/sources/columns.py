@@ -1,0 +1,81 @@
+"""Which column plays which role."""
+
+from collections.abc import Mapping, Sequence
+
+from rankmeter.errors import DataError, UsageError
+from rankmeter.schema import Column, Table
+
+IGNORED = str.maketrans("", "", "_-. ")
+
+
+def folded(name: str) -> str:
+    """A column name without what does not count: case, `_`, `-`, `.` and blanks.
+
+    >>> folded("Query-ID") == folded("query_id")
+    True
+    """
+    return name.casefold().translate(IGNORED)
+
+
+def choose(table: Table, names: Sequence[str], chosen: Mapping[str, str], label: str) -> dict[str, str]:
+    """Role -> column, for every role of the table that the names (or the user) give a column to.
+
+    Args:
+        table: the roles.
+        names: the columns there are.
+        chosen: role -> column, as the user said; these win.
+        label: the input, for messages.
+
+    Raises:
+        UsageError: a chosen column or role does not exist.
+        DataError: a required role has no column, or a role has two.
+    """
+    out = _as_said(table, names, chosen, label)
+    free = [name for name in names if name not in out.values()]
+    for column in table.columns:
+        if column.name not in out and (name := _by_name(column, free, label, table)) is not None:
+            out[column.name] = name
+    missing = [column for column in table.columns if column.required and column.name not in out]
+    if missing:
+        raise DataError(_missing(missing, names, label, table))
+    return out
+
+
+def _as_said(table: Table, names: Sequence[str], chosen: Mapping[str, str], label: str) -> dict[str, str]:
+    """The user's choices, checked."""
+    roles = {column.name: column.name for column in table.columns}
+    roles |= {column.name.removesuffix("s"): column.name for column in table.columns if column.many}
+    out = {}
+    for role, name in chosen.items():
+        if role not in roles:
+            raise UsageError.unknown(f"role of a column of {label}", role, roles)
+        if name not in names:
+            raise UsageError(f'{label} has no column "{name}" for {role}; its columns are {", ".join(names)}')
+        out[roles[role]] = name
+    return out
+
+
+def _by_name(column: Column, names: Sequence[str], label: str, table: Table) -> str | None:
+    """The column whose name is accepted for that role."""
+    for accepted in ((column.name, *column.names), column.last_names):
+        known = {folded(name) for name in accepted}
+        found = [name for name in names if folded(name) in known]
+        if len(found) > 1:
+            option = "--qrels-columns" if table.name.startswith("qrels") else "--run-columns"
+            raise DataError(
+                f"{label} has two columns for {column.name}: {' and '.join(found)}; "
+                f"choose one with {option} {column.name}={found[0]}"
+            )
+        if found:
+            return found[0]
+    return None
+
+
+def _missing(missing: Sequence[Column], names: Sequence[str], label: str, table: Table) -> str:
+    roles = " and ".join(column.name for column in missing)
+    accepted = ", ".join((missing[0].name, *missing[0].names, *missing[0].last_names))
+    option = "--qrels-columns" if table.name.startswith("qrels") else "--run-columns"
+    return (
+        f"{label} has no column for {roles}; its columns are {', '.join(names)}. "
+        f"Accepted for {missing[0].name}: {accepted}; or choose with {option} {missing[0].name}=COLUMN"
+    )

@@ -1,0 +1,108 @@
+"""From what the user named to the files that hold it: files, globs, folders, hive partitions, Spark output."""
+
+import glob
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote
+
+from rankmeter.errors import DataError, StorageError
+
+COMPRESSED = (".gz", ".zst")
+FORMATS = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+}
+MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"FEA1": "arrow"}
+KNOWN = ("parquet", "arrow", "trec", "csv", "tsv", "jsonl")
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """One file of an input, with the hive keys that its path gives to all its rows."""
+
+    path: Path
+    keys: tuple[tuple[str, str | None], ...] = ()
+
+
+def find_files(named: str) -> list[File]:
+    """The files behind a path, a glob or a folder, in byte order of their paths.
+
+    Hidden files and names that begin with `_` (`_SUCCESS`, checksums) are no data.
+
+    Raises:
+        StorageError: there is nothing at the path.
+        DataError: a folder without data files.
+    """
+    path = Path(named)
+    if path.is_dir():
+        files = _in_folder(path)
+        if not files:
+            raise DataError(f"{named}: the folder holds no data file")
+        return files
+    if path.exists():
+        return [File(path)]
+    matches = sorted(glob.glob(named, recursive=True)) if glob.has_magic(named) else []
+    if not matches:
+        raise StorageError(f"{named}: there is no such file or folder")
+    return [file for match in matches for file in find_files(match)]
+
+
+def _in_folder(folder: Path) -> list[File]:
+    found = []
+    for path in sorted(folder.rglob("*"), key=lambda path: path.as_posix().encode()):
+        parts = path.relative_to(folder).parts
+        if path.is_file() and not any(part.startswith((".", "_")) for part in parts):
+            found.append(File(path, hive_keys(parts[:-1])))
+    return found
+
+
+def hive_keys(folders: tuple[str, ...]) -> tuple[tuple[str, str | None], ...]:
+    """The keys in folder names of the form `key=value`, as text.
+
+    >>> hive_keys(("market=de", "day=007"))
+    (('market', 'de'), ('day', '007'))
+    """
+    pairs = [folder.partition("=") for folder in folders if "=" in folder]
+    return tuple((key, None if value == "__HIVE_DEFAULT_PARTITION__" else unquote(value)) for key, _, value in pairs)
+
+
+def format_of(path: Path) -> str:
+    """The format of a file, by its suffix, else by its first bytes; what is not known is TREC text.
+
+    Raises:
+        StorageError: the file cannot be read.
+    """
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if suffixes and suffixes[-1] in COMPRESSED:
+        suffixes.pop()
+    if suffixes and suffixes[-1] in FORMATS:
+        return FORMATS[suffixes[-1]]
+    try:
+        with path.open("rb") as file:
+            start = file.read(6)
+    except OSError as error:
+        raise StorageError.unreadable(path, error) from error
+    return next((name for magic, name in MAGIC.items() if start.startswith(magic)), "trec")
+
+
+def stem_of(path: str) -> str:
+    """The name of a run that has no other: the file's name without its suffixes.
+
+    >>> stem_of("runs/bm25.trec.gz")
+    'bm25'
+    """
+    name = Path(path).name
+    for suffix in reversed(Path(path).suffixes):
+        if suffix.lower() in (*COMPRESSED, *FORMATS, ".trec", ".run", ".txt", ".qrels"):
+            name = name.removesuffix(suffix)
+        else:
+            break
+    return name or path

@@ -1,0 +1,184 @@
+"""Inputs of every kind, opened as sources that give batches of conforming rows."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from rankmeter.checks import conform
+from rankmeter.errors import DataError, UsageError
+from rankmeter.schema import LABELLED, QRELS, QRELS_LISTS, QUERIES, RUN_LISTS, RUN_TABLE, Table
+from rankmeter.sources.base import Batch, Part
+from rankmeter.sources.columns import choose, folded
+from rankmeter.sources.frames import part_of
+from rankmeter.sources.paths import KNOWN, File, find_files, format_of
+from rankmeter.sources.tables import ArrowPart, ParquetPart
+from rankmeter.sources.text import TextPart, open_text
+
+Keys = tuple[tuple[str, str | None], ...]
+LISTS = {QRELS.name: QRELS_LISTS, RUN_TABLE.name: RUN_LISTS}
+"""The tables that have a form with list columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """What an input should be and how it is read.
+
+    Attributes:
+        table: the table it should be.
+        format: its format, or None to find out.
+        chosen: role -> column, as the user said.
+        header: whether CSV and TSV files begin with names.
+        extra: other columns in use (segments, an order); those that the input lacks are left out.
+    """
+
+    table: Table
+    format: str | None = None
+    chosen: Mapping[str, str] | None = None
+    header: bool = True
+    extra: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """An input: its parts, and which column plays which role.
+
+    Attributes:
+        label: the input as the user named it.
+        table: the table that its rows are.
+        parts: its files or frames, each with the hive keys of its path.
+        columns: role (or name of a segment) -> column.
+    """
+
+    label: str
+    table: Table
+    parts: tuple[tuple[Part, Keys], ...]
+    columns: Mapping[str, str]
+
+    @property
+    def rows(self) -> int | None:
+        """Number of rows, where all parts know theirs."""
+        counts = [part.rows for part, _ in self.parts]
+        return None if None in counts else sum(count for count in counts if count is not None)
+
+    @property
+    def first_tag(self) -> str | None:
+        """The tag of the first row of a TREC run."""
+        part = self.parts[0][0]
+        return part.first_tag() if isinstance(part, TextPart) else None
+
+    @property
+    def size(self) -> int:
+        """Bytes on disk."""
+        return sum(part.size for part, _ in self.parts)
+
+    @property
+    def has_lists(self) -> bool:
+        """Whether a row is a whole list."""
+        return self.table in (QRELS_LISTS, RUN_LISTS)
+
+    def batches(self, rows: int) -> Iterator[Batch]:
+        """All rows in batches of about `rows`, in order, each conforming to the table when read."""
+        for part, keys in self.parts:
+            given = dict(keys)
+            stored = list(dict.fromkeys(name for name in self.columns.values() if name not in given))
+            for batch in part.batches(stored, rows):
+                yield Batch(part, self._conforming(batch, given), batch.row)
+
+    def _conforming(self, batch: Batch, given: Mapping[str, str | None]) -> Callable[[], pl.DataFrame]:
+        used = [pl.lit(value, pl.String).alias(key) for key, value in given.items() if key in self.columns.values()]
+        return lambda: conform(batch.read().with_columns(used), self.table, self.columns, batch)
+
+    def frame(self) -> pl.DataFrame:
+        """All rows at once."""
+        frames = [batch.read() for batch in self.batches(1 << 20)]
+        return pl.concat(frames, how="vertical_relaxed") if frames else self.no_rows()
+
+    def no_rows(self) -> pl.DataFrame:
+        """A frame of no rows with the columns of this source."""
+        part, keys = self.parts[0]
+        schema = {**dict.fromkeys(dict(keys), pl.String()), **part.schema()}
+        empty = pl.DataFrame(schema={name: schema[name] for name in self.columns.values()})
+        return conform(empty, self.table, self.columns, Batch(part, lambda: empty, lambda position: position + 1))
+
+    def describe(self) -> dict[str, Any]:
+        """The source as it stands under `inputs` in the JSON output."""
+        return {"path": self.label, "bytes": self.size, "rows": self.rows, "columns": dict(self.columns)}
+
+
+def open_source(data: Any, spec: Spec, label: str) -> Source:  # noqa: ANN401  # a path or any frame
+    """Open a path or an object.
+
+    Args:
+        data: a path (file, glob, folder), `-` for standard input, or a frame of any kind.
+        spec: what it should be.
+        label: what messages call an object that has no path.
+
+    Raises:
+        UsageError: a chosen column or format does not exist.
+        DataError: a needed column is missing, or a file is damaged.
+        StorageError: a path is absent or unreadable.
+    """
+    if isinstance(data, (str, Path)):
+        label = str(data)
+        parts = [(_open_file(file, spec), file.keys) for file in _files(label)]
+    else:
+        value = "score" if spec.table is RUN_TABLE else "grade"
+        parts = [(part_of(data, label, value, _wanted(spec)), ())]
+    return _with_columns(label, spec, parts)
+
+
+def _files(label: str) -> Sequence[File]:
+    return [File(Path("-"))] if label == "-" else find_files(label)
+
+
+def _open_file(file: File, spec: Spec) -> Part:
+    """One file in its format."""
+    kind = spec.format or ("trec" if str(file.path) == "-" else format_of(file.path))
+    if kind not in KNOWN:
+        raise UsageError.unknown("format", kind, KNOWN)
+    if kind == "parquet":
+        return ParquetPart(file.path, str(file.path))
+    if kind == "arrow":
+        return ArrowPart(file.path, str(file.path))
+    if kind == "trec":
+        if spec.table in (LABELLED, QUERIES):
+            raise DataError(f"{file.path}: TREC text holds qrels or runs, not a {spec.table.title.lower()} table")
+        kind = "trec-qrels" if spec.table is QRELS else "trec-run"
+    return open_text(str(file.path), kind, header=spec.header)
+
+
+def _wanted(spec: Spec) -> frozenset[str]:
+    """Folded names of every column that the input could be asked for."""
+    tables = [spec.table, LISTS.get(spec.table.name, spec.table)]
+    names = {name for table in tables for column in table.columns for name in (column.name, *column.names)}
+    names |= {name for table in tables for column in table.columns for name in column.last_names}
+    return frozenset(folded(name) for name in (*names, *(spec.chosen or {}).values(), *spec.extra))
+
+
+def _with_columns(label: str, spec: Spec, parts: list[tuple[Part, Keys]]) -> Source:
+    """The source, its columns chosen by the first part and present in every other."""
+    first, keys = parts[0]
+    schema = {**dict.fromkeys(dict(keys), pl.String()), **first.schema()}
+    table = LISTS[spec.table.name] if spec.table.name in LISTS and _has_lists(spec, schema) else spec.table
+    columns = choose(table, list(schema), spec.chosen or {}, label)
+    columns |= {name: name for name in spec.extra if name in schema and name not in columns}
+    if first.is_text and "tag" in schema and "score" in columns:
+        columns["tag"] = "tag"
+    for part, part_keys in parts[1:]:
+        names = {*part.schema(), *dict(part_keys)}
+        for name in columns.values():
+            if name not in names:
+                raise DataError(f'{part.label} has no column "{name}", which {first.label} has; every part needs it')
+    return Source(label, table, tuple(parts), columns)
+
+
+def _has_lists(spec: Spec, schema: Mapping[str, pl.DataType]) -> bool:
+    """Whether the documents stand in a list column."""
+    doc_ids = LISTS[spec.table.name].columns[1]
+    chosen = spec.chosen or {}
+    named = chosen.get(doc_ids.name) or chosen.get("doc_id")
+    known = {folded(named)} if named else {folded(name) for name in (doc_ids.name, *doc_ids.names, *doc_ids.last_names)}
+    return any(isinstance(kind, (pl.List, pl.Array)) for name, kind in schema.items() if folded(name) in known)

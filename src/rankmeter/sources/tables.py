@@ -1,0 +1,139 @@
+"""Parts that are tables already: Parquet and Arrow IPC files, and frames in memory."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from rankmeter.errors import DataError, StorageError
+from rankmeter.sources.base import Batch
+
+
+class ParquetPart:
+    """A Parquet file, read in slices that keep to its row groups: a group that is cut is decoded twice."""
+
+    is_text = False
+
+    def __init__(self, path: Path, label: str) -> None:
+        """Open the file's footer.
+
+        Raises:
+            DataError: the file is truncated or no Parquet file.
+            StorageError: it cannot be read.
+        """
+        self.label = label
+        self._path = path
+        try:
+            self.size = path.stat().st_size
+            metadata = pq.read_metadata(path)
+            self._schema = pl.read_parquet_schema(path)
+        except OSError as error:
+            raise _unreadable(label, error) from error
+        except (pa.ArrowException, pl.exceptions.PolarsError) as error:
+            raise DataError(f"{label}: truncated or not a Parquet file; write it again ({error})") from error
+        self.rows: int | None = metadata.num_rows
+        self._groups = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
+
+    def schema(self) -> Mapping[str, pl.DataType]:
+        """Names and types of the columns."""
+        return self._schema
+
+    def batches(self, columns: Sequence[str], rows: int) -> Iterator[Batch]:
+        """Slices of whole row groups, or of parts of one where a group is larger than `rows`."""
+        lazy = pl.scan_parquet(self._path, parallel="none", glob=False, hive_partitioning=False).select(columns)
+        for start, length in slices(self._groups, rows):
+            yield Batch(self, lambda start=start, length=length: self._read(lazy, start, length), _row_from(start))  # type: ignore[misc]
+
+    def _read(self, lazy: pl.LazyFrame, start: int, length: int) -> pl.DataFrame:
+        try:
+            return lazy.slice(start, length).collect(engine="in-memory")
+        except OSError as error:
+            raise StorageError.unreadable(self.label, error) from error
+        except pl.exceptions.PolarsError as error:
+            raise DataError(f"{self.label}: damaged Parquet file; write it again ({error})") from error
+
+
+def _unreadable(label: str, error: OSError) -> Exception:
+    """An OSError from the system, or one that pyarrow raises for a damaged file."""
+    if error.errno is None:
+        return DataError(f"{label}: truncated or not a Parquet file; write it again ({error})")
+    return StorageError.unreadable(label, error)
+
+
+def _row_from(start: int) -> Callable[[int], int]:
+    return lambda position: start + position + 1
+
+
+def slices(groups: Sequence[int], rows: int) -> Iterator[tuple[int, int]]:
+    """Start and length of slices of about `rows` rows: whole row groups together, or pieces of a larger one.
+
+    >>> list(slices([3, 3, 10], 6))
+    [(0, 6), (6, 6), (12, 4)]
+    """
+    start = length = 0
+    for group in groups:
+        if length and length + group > rows:
+            yield start, length
+            start, length = start + length, 0
+        length += group
+        while length >= 2 * rows or (length > rows and length == group):
+            yield start, rows
+            start, length = start + rows, length - rows
+    if length:
+        yield start, length
+
+
+class FramePart:
+    """A frame in memory, or a lazy one of which only the columns in use are collected."""
+
+    is_text = False
+    size = 0
+
+    def __init__(self, frame: pl.LazyFrame, label: str, rows: int | None = None) -> None:
+        self.label = label
+        self.rows = rows
+        self._frame = frame
+
+    def schema(self) -> Mapping[str, pl.DataType]:
+        """Names and types of the columns."""
+        return self._frame.collect_schema()
+
+    def batches(self, columns: Sequence[str], rows: int) -> Iterator[Batch]:
+        """Slices of the frame."""
+        frame = self._frame.select(columns).collect()
+        for start, length in slices([frame.height], rows):
+            yield Batch(self, lambda start=start, length=length: frame.slice(start, length), _row_from(start))  # type: ignore[misc]
+
+
+class ArrowPart(FramePart):
+    """An Arrow IPC (Feather) file, mapped into memory."""
+
+    def __init__(self, path: Path, label: str) -> None:
+        """Map the file.
+
+        Raises:
+            DataError: the file is truncated or no Arrow file.
+            StorageError: it cannot be read.
+        """
+        try:
+            size = path.stat().st_size
+            frame = _read_arrow(path)
+        except OSError as error:
+            if error.errno is not None:
+                raise StorageError.unreadable(label, error) from error
+            raise DataError(f"{label}: truncated or not an Arrow file; write it again ({error})") from error
+        except (pa.ArrowException, pl.exceptions.PolarsError) as error:
+            raise DataError(f"{label}: truncated or not an Arrow file; write it again ({error})") from error
+        super().__init__(frame.lazy(), label, frame.height)
+        self.size = size
+
+
+def _read_arrow(path: Path) -> pl.DataFrame:
+    """The file's rows; both the file and the stream form of the format."""
+    with path.open("rb") as file:
+        is_file = file.read(6) == b"ARROW1"
+    if is_file:
+        return pl.read_ipc(path)
+    return pl.read_ipc_stream(path)

@@ -1,0 +1,77 @@
+"""Means over all queries and over segments, from exact sums."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import polars as pl
+
+from rankmeter.ranking import Array
+from rankmeter.sums import exact_sums
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """Segments as numbers.
+
+    Attributes:
+        values: one row per group, with the values of its segments.
+        number: int64, the group of each query.
+    """
+
+    values: pl.DataFrame
+    number: Array
+
+
+def group(by: pl.DataFrame, n_queries: int) -> Groups:
+    """The groups of queries with equal segments, ordered by their values, null last."""
+    if not by.columns:
+        return Groups(by, np.zeros(n_queries, np.int64))
+    values = by.unique().sort(by.columns, nulls_last=True)
+    numbered = by.join(values.with_row_index(" group"), on=by.columns, how="left", nulls_equal=True, maintain_order="left")
+    return Groups(values, numbered[" group"].cast(pl.Int64).to_numpy())
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A measure over the queries of one group: its exact sum over `n` queries."""
+
+    n: int
+    total: Fraction
+
+    @property
+    def mean(self) -> float | None:
+        """The mean, rounded once; None without queries."""
+        return _rounded(self.total / self.n) if self.n else None
+
+    @property
+    def sum(self) -> float:
+        """The sum, rounded once."""
+        return _rounded(self.total)
+
+
+def _rounded(exact: Fraction) -> float:
+    try:
+        return float(exact)
+    except OverflowError:  # a sum of finite floats can be beyond them
+        return float("inf") if exact > 0 else float("-inf")
+
+
+def cells(values: Sequence[Array], counted: Array, groups: Groups) -> list[list[Cell]]:
+    """For each measure: the cell of all queries, then one for each group.
+
+    Args:
+        values: float64 arrays, one per measure, one value per query.
+        counted: bool, which queries count.
+        groups: the segments; without any there is only the cell of all queries.
+    """
+    everything = np.where(counted, 0, -1)
+    number = np.where(counted, groups.number, -1)
+    size = groups.values.height if groups.values.columns else 0
+    counts = [int(counted.sum()), *np.bincount(number[counted], minlength=size)[:size].tolist()]
+    out = []
+    for column in values:
+        totals = exact_sums(column, everything, 1) + (exact_sums(column, number, size) if size else [])
+        out.append([Cell(n, total) for n, total in zip(counts, totals, strict=True)])
+    return out
