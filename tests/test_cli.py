@@ -16,12 +16,12 @@ import polars as pl
 import pytest
 from typer.main import get_command
 
+from rankmeter.catalogue import MEASURES, SUITES
 from rankmeter.cli import app, exits, main, options, progress, sheets
 from rankmeter.cli.demo import program
 from rankmeter.cli.evaluate import run_input
 from rankmeter.cli.sheets import Sheet
 from rankmeter.errors import StorageError
-from rankmeter.catalogue import MEASURES, SUITES
 
 QRELS = "q1 0 a 2\nq1 0 b 1\nq2 0 c 1\nq3 0 d 0\n"
 BM25 = "q1 Q0 a 1 3 bm25\nq1 Q0 x 2 2 bm25\nq1 Q0 b 3 1 bm25\nq9 Q0 a 1 1 bm25\n"

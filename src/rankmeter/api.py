@@ -6,9 +6,9 @@ from typing import Any, TypedDict, Unpack
 
 import polars as pl
 
+from rankmeter.catalogue import MEASURES
 from rankmeter.conventions import rules
 from rankmeter.errors import UsageError
-from rankmeter.catalogue import MEASURES
 from rankmeter.notation import parse_measures
 from rankmeter.pipeline import execute
 from rankmeter.request import DEFAULT_MEASURES, Reading, Request, Resources, RunInput
@@ -38,8 +38,8 @@ class Options(TypedDict, total=False):
 
 
 def evaluate(
-    qrels: Any = None,  # noqa: ANN401  # a path or any kind of frame
-    run: Any = None,  # noqa: ANN401  # likewise, or several
+    qrels: Any = None,
+    run: Any = None,
     measures: str | Iterable[str] = DEFAULT_MEASURES,
     *,
     by: str | Sequence[str] = (),
@@ -92,7 +92,7 @@ def _check_options(rest: Mapping[str, object]) -> None:
             raise UsageError.unknown("option", name, Options.__annotations__)
 
 
-def named_runs(run: Any) -> Iterator[RunInput]:  # noqa: ANN401  # any kind of frame, or several
+def named_runs(run: Any) -> Iterator[RunInput]:
     """The runs behind what a user gave as runs."""
     if run is None:
         return
@@ -108,7 +108,7 @@ def named_runs(run: Any) -> Iterator[RunInput]:  # noqa: ANN401  # any kind of f
 
 def _is_dict_run(run: Mapping[Any, Any]) -> bool:
     """Whether a mapping is `{query: {document: score}}` and not name -> run."""
-    first = next(iter(run.values()), {})
+    first: Any = next(iter(run.values()), {})
     return isinstance(first, Mapping) and not any(isinstance(value, Mapping) for value in first.values())
 
 

@@ -196,7 +196,6 @@ class _Rows:
 
     def _sentence(self, position: int, values: pl.Series, rule: str) -> str:
         value = values[position]
-        shown = "null" if value is None else f'"{shortened(value)}"'
         row = self.row_of(position)
         named = [
             f"{role.split('_')[0]} {shortened(self.frame[self.columns[role]][row])}"
@@ -204,9 +203,8 @@ class _Rows:
             if role in self.columns and self.columns[role] != values.name
         ]
         where = f" ({', '.join(named)})" if named else ""
-        rule = rule.removeprefix("is null; ") if value is None else rule
-        verb = "is null; " if value is None else ""
-        return f"{self.batch.part.label} row {self.batch.row(row)}, column {values.name}: {verb or shown + ' '}{rule}{where}"
+        what = rule if value is None else f'"{shortened(value)}" {rule}'
+        return f"{self.batch.part.label} row {self.batch.row(row)}, column {values.name}: {what}{where}"
 
     def _place(self, series: pl.Series) -> str:
         return f"{self.batch.part.label}: column {series.name}"

@@ -30,16 +30,16 @@ CACHE_VARIABLE = "RANKMETER_CACHE_DIR"
 
 def compiled(function: F) -> F:
     """The function compiled at its first call for each signature, without the GIL, cached on disk."""
-    dispatcher = numba.njit(nogil=True)(function)
+    dispatcher: Any = numba.njit(nogil=True)(function)
     folder = cache_folder()
-    if folder is not None and not isinstance(dispatcher, type(function)):
+    if folder is not None and dispatcher is not function:  # the compiler may be off
         dispatcher._cache = _FileCache(function, folder)  # numba has no public way to give one function a cache
-    return dispatcher
+    return dispatcher  # type: ignore[no-any-return]  # it is called like the function
 
 
 def callable_compiled(function: F) -> F:
     """A helper that compiled functions may call, and that stays a plain function for everyone else."""
-    return register_jitable(function)
+    return register_jitable(function)  # type: ignore[no-any-return]  # numba has no types
 
 
 @functools.cache
@@ -130,7 +130,7 @@ class _FileCache(FunctionCache):  # type: ignore[misc]  # numba has no types
 
 
 def _implementation(function: Callable[..., Any], folder: Path) -> Any:
-    """numba's way of turning compiled code into bytes, told that its folder is ours."""
+    """Numba's way of turning compiled code into bytes, told that its folder is ours."""
     from numba.core.caching import CompileResultCacheImpl, _CacheLocator
 
     class Locator(_CacheLocator):  # type: ignore[misc]  # numba has no types
@@ -156,4 +156,3 @@ def _implementation(function: Callable[..., Any], folder: Path) -> Any:
         _locator_classes = [Locator]  # noqa: RUF012  # numba's attribute
 
     return Implementation(function)
-

@@ -48,8 +48,7 @@ class Rules:
         if self.order_by is not None and self.order_by not in ORDERS:
             column, _, direction = self.order_by.rpartition(":")
             if not column or direction not in ("asc", "desc"):
-                known = ", ".join(ORDERS)
-                raise UsageError(f'--order-by is {known}, COLUMN:asc or COLUMN:desc, not "{self.order_by}"')
+                raise UsageError(f'--order-by is {", ".join(ORDERS)}, COLUMN:asc or COLUMN:desc, not "{self.order_by}"')
 
     def as_dict(self) -> dict[str, Any]:
         """Every rule, for outputs."""
@@ -59,7 +58,7 @@ class Rules:
 CONVENTIONS: Mapping[str, Rules] = {"trec_eval": Rules()}
 
 
-def rules(convention: str = "trec_eval", **changes: Any) -> Rules:  # noqa: ANN401  # each rule checks its own value
+def rules(convention: str = "trec_eval", **changes: Any) -> Rules:
     """A named convention with some rules changed; changes that are None keep the convention's rule.
 
     Raises:

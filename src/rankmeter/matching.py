@@ -1,4 +1,4 @@
-"""The compiled part of ranking: ids as machine words, look-ups, and the ranks of judged documents.
+"""The compiled part of ranking: which judged documents a list holds, and at which ranks.
 
 No document is sorted or joined. Each list fills a hash table of its own, which finds repeated documents and then the
 judged ones; the rank of a judged document is its position where keys fall, and is counted where they tie or do not
@@ -11,49 +11,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankmeter.compiler import callable_compiled, compiled
+from rankmeter.words import INPUT_ORDER, LONG, Ids, before_tied, hash_of, same
 
 Array = np.ndarray[Any, Any]
-
-INTEGER, SHORT, LONG = 1, 2, 0
-"""How ids are held: as integers, as Arrow string views of at most 12 bytes, or as a hash and bytes."""
-
-DOC_ID_DESC, DOC_ID_ASC, INPUT_ORDER = 0, 1, 2
 
 MANY_HITS = 32
 """From here on counting ranks one by one costs more than sorting the list."""
 
-FIRST = np.uint64(0x9E3779B97F4A7C15)
-SECOND = np.uint64(0xD6E8FEB86659FD93)
 LAST_EPOCH = 0x7FFFFFFF
 """Where the hash table's 32-bit entries end."""
-
-LOW_BYTES = np.uint64(0x00FF00FF00FF00FF)
-LOW_PAIRS = np.uint64(0x0000FFFF0000FFFF)
-LOW_HALF = np.uint64(0xFFFFFFFF)
-
-
-class Ids(NamedTuple):
-    """Ids as machine words.
-
-    Attributes:
-        words: uint64, `width` words an id (one, the hash, where `width` is LONG).
-        width: INTEGER, SHORT or LONG.
-        offsets: int64, where each LONG id begins in `data`, and the end; else empty.
-        data: uint8, the bytes of LONG ids; else empty.
-    """
-
-    words: Array
-    width: int
-    offsets: Array
-    data: Array
-
-
-class Table(NamedTuple):
-    """A hash table over ids: `slots` (int32) holds positions in `ids`, or -1; `hashes` one uint64 per slot."""
-
-    slots: Array
-    hashes: Array
-    ids: Ids
 
 
 class Lists(NamedTuple):
@@ -69,14 +35,6 @@ class Lists(NamedTuple):
     offsets: Array
     query: Array
     key: Array
-    ids: Ids
-
-
-class Judged(NamedTuple):
-    """The judgements, query by query: `offsets` (int64), one uint64 of `hashes` each, and the documents' `ids`."""
-
-    offsets: Array
-    hashes: Array
     ids: Ids
 
 
@@ -123,209 +81,6 @@ class Scratch(NamedTuple):
     hashes: Array
     order: Array
     judged_at: Array
-
-
-@callable_compiled
-def mixed(first: Any, second: Any) -> Any:
-    """A 64-bit hash of two words."""
-    x = (first ^ (first >> np.uint64(29))) * SECOND ^ second
-    x = (x ^ (x >> np.uint64(32))) * FIRST
-    return x ^ (x >> np.uint64(32))
-
-
-@callable_compiled
-def hash_of(ids: Any, i: Any) -> Any:
-    """The hash of one id."""
-    h = ids.words[i] if ids.width != SHORT else np.uint64(0)
-    if ids.width == SHORT:
-        h = mixed(ids.words[2 * i], ids.words[2 * i + 1])
-    elif ids.width == INTEGER:
-        h = mixed(h, np.uint64(0))
-    return h
-
-
-@callable_compiled
-def same(a: Any, i: Any, b: Any, j: Any) -> Any:
-    """Whether two ids are equal; both sides are held in the same way."""
-    if a.width == SHORT:
-        equal = (a.words[2 * i] == b.words[2 * j]) & (a.words[2 * i + 1] == b.words[2 * j + 1])
-    else:
-        equal = a.words[i] == b.words[j]
-        if equal and a.width == LONG:
-            start, other, length = a.offsets[i], b.offsets[j], a.offsets[i + 1] - a.offsets[i]
-            equal = length == b.offsets[j + 1] - other
-            t = 0
-            while equal and t < length:
-                equal = a.data[start + t] == b.data[other + t]
-                t += 1
-    return equal
-
-
-@callable_compiled
-def reversed_bytes(x: Any) -> Any:
-    """The word with its bytes in the opposite order, so that words compare as their text does."""
-    x = ((x & LOW_BYTES) << np.uint64(8)) | ((x >> np.uint64(8)) & LOW_BYTES)
-    x = ((x & LOW_PAIRS) << np.uint64(16)) | ((x >> np.uint64(16)) & LOW_PAIRS)
-    return (x << np.uint64(32)) | (x >> np.uint64(32))
-
-
-@compiled
-def integer_greater(a: int, b: int) -> bool:
-    """Whether the decimal text of `a` is greater by bytes than that of `b`.
-
-    >>> integer_greater(9, 10), integer_greater(10, 1), integer_greater(-1, 5)
-    (True, True, False)
-    """
-    if (a < 0) != (b < 0):
-        return b < 0
-    x = np.uint64(-a) if a < 0 else np.uint64(a)
-    y = np.uint64(-b) if b < 0 else np.uint64(b)
-    ten, digits_x, digits_y = np.uint64(10), 1, 1
-    rest = x
-    while rest >= ten:
-        rest //= ten
-        digits_x += 1
-    rest = y
-    while rest >= ten:
-        rest //= ten
-        digits_y += 1
-    longer = digits_x > digits_y
-    while digits_x < digits_y:
-        x *= ten
-        digits_x += 1
-    while digits_y < digits_x:
-        y *= ten
-        digits_y += 1
-    return x > y or (x == y and longer)
-
-
-@compiled
-def bytes_greater(ids: Any, i: int, j: int) -> bool:
-    """Whether LONG id `i` is greater by bytes than `j`."""
-    start, other = ids.offsets[i], ids.offsets[j]
-    length, other_length = ids.offsets[i + 1] - start, ids.offsets[j + 1] - other
-    for t in range(min(length, other_length)):
-        if ids.data[start + t] != ids.data[other + t]:
-            return bool(ids.data[start + t] > ids.data[other + t])
-    return bool(length > other_length)
-
-
-@callable_compiled
-def greater(ids: Any, i: Any, j: Any) -> Any:
-    """Whether id `i` is greater than id `j`, by the bytes of their text."""
-    if ids.width == INTEGER:
-        more = integer_greater(np.int64(ids.words[i]), np.int64(ids.words[j]))
-    elif ids.width == LONG:
-        more = bytes_greater(ids, i, j)
-    else:
-        head, other_head = (
-            reversed_bytes(ids.words[2 * i]) & LOW_HALF,
-            reversed_bytes(ids.words[2 * j]) & LOW_HALF,
-        )
-        tail, other_tail = reversed_bytes(ids.words[2 * i + 1]), reversed_bytes(ids.words[2 * j + 1])
-        length, other_length = ids.words[2 * i] & LOW_HALF, ids.words[2 * j] & LOW_HALF
-        more = (head > other_head) | (
-            (head == other_head)
-            & ((tail > other_tail) | ((tail == other_tail) & (length > other_length)))
-        )
-    return more
-
-
-@callable_compiled
-def before_tied(ids: Any, i: Any, j: Any, ties: Any) -> Any:
-    """Whether document `i` stands before `j`, their keys being equal."""
-    if ties == INPUT_ORDER:
-        first = i < j
-    elif ties == DOC_ID_DESC:
-        first = greater(ids, i, j)
-    else:
-        first = greater(ids, j, i)
-    return first
-
-
-@compiled
-def heads(ids: Any) -> Any:
-    """Positions where a SHORT or INTEGER id differs from the one before, and the end (int64).
-
-    The words are compared in place: a call that passes arrays costs more than all the rest of a row.
-    """
-    width, words = ids.width, ids.words
-    n = len(words) // width
-    found = np.empty(n + 1, np.int64)
-    count = 0
-    for i in range(n):
-        at, last = i * width, i * width + width - 1
-        found[count] = i
-        count += i == 0 or (words[at] != words[at - width]) | (words[last] != words[last - width])
-    found[count] = n
-    return found[: count + 1].copy()
-
-
-@compiled
-def all_hashes(ids: Any) -> Any:
-    """The hash of every id (uint64)."""
-    n = len(ids.words) // max(ids.width, 1)
-    out = np.empty(n, np.uint64)
-    for i in range(n):
-        out[i] = hash_of(ids, i)
-    return out
-
-
-@compiled
-def fill_table(table: Any) -> Any:
-    """Enter all ids of a table; they must be distinct."""
-    mask = np.uint64(len(table.slots) - 1)
-    n = len(table.ids.words) // max(table.ids.width, 1)
-    for i in range(n):
-        h = hash_of(table.ids, i)
-        slot = h & mask
-        while table.slots[slot] >= 0:
-            slot = (slot + np.uint64(1)) & mask
-        table.slots[slot] = i
-        table.hashes[slot] = h
-
-
-@compiled
-def look_up(table: Any, ids: Any, positions: Any) -> Any:
-    """For the ids at `positions`: their number in the table, or -1 (int64)."""
-    mask = np.uint64(len(table.slots) - 1)
-    out = np.full(len(positions), -1, np.int64)
-    for n in range(len(positions)):
-        i = positions[n]
-        h = hash_of(ids, i)
-        slot = h & mask
-        while table.slots[slot] >= 0:
-            if table.hashes[slot] == h and same(ids, i, table.ids, table.slots[slot]):
-                out[n] = table.slots[slot]
-                break
-            slot = (slot + np.uint64(1)) & mask
-    return out
-
-
-@compiled
-def earlier_same(judged: Any) -> Any:
-    """For each judgement the first one of the same query and document, or -1 (int64)."""
-    longest = 1
-    for q in range(len(judged.offsets) - 1):
-        longest = max(longest, judged.offsets[q + 1] - judged.offsets[q])
-    size = 1024
-    while size < 2 * longest:
-        size *= 2
-    table, mask, epoch = np.full(size, -1, np.int64), np.uint64(size - 1), 0
-    out = np.full(len(judged.hashes), -1, np.int64)
-    for q in range(len(judged.offsets) - 1):
-        for j in range(judged.offsets[q], judged.offsets[q + 1]):
-            slot = judged.hashes[j] & mask
-            while table[slot] >= epoch:
-                other = table[slot]
-                if judged.hashes[other] == judged.hashes[j] and same(judged.ids, other, judged.ids, j):
-                    out[j] = other
-                    break
-                slot = (slot + np.uint64(1)) & mask
-            if out[j] < 0:
-                table[slot] = j
-        epoch = judged.offsets[q + 1]
-    return out
 
 
 @compiled
@@ -418,7 +173,7 @@ def order_of_keys(key: Any, here: Any) -> Any:
 
 
 @compiled
-def ranks_by_counting(lists: Any, here: Any, ties: int, falling: bool, found: Any) -> None:
+def ranks_by_counting(lists: Any, here: Any, ties: int, falling: Any, found: Any) -> None:  # noqa: C901  # one loop
     """Turn the positions of a few hits into ranks: 1 + documents with a higher key + tied ones that stand before."""
     key = lists.key
     for hit in range(found.offsets[here.number], found.offsets[here.number + 1]):
@@ -468,7 +223,7 @@ def stands_before(lists: Any, i: Any, j: Any, ties: Any) -> Any:
 
 @compiled
 def sort_list(lists: Any, here: Any, ties: int, order: Any) -> None:
-    """Heap sort: positions of a list in rank order. (numpy's sort takes seconds to compile.)"""
+    """Positions of a list in rank order, by heap sort: numpy's sort takes seconds to compile."""
     start, n = here.start, here.stop - here.start
     for i in range(n):
         order[i] = i
@@ -515,48 +270,6 @@ def ranks_from_order(lists: Any, here: Any, found: Any, scratch: Any) -> None:
 
 
 @compiled
-def sort_down(offsets: Any, grade: Any) -> Any:
-    """The grades of each query sorted downwards (float64)."""
-    out = grade.copy()
-    for q in range(len(offsets) - 1):
-        part = out[offsets[q] : offsets[q + 1]]
-        if len(part) <= MANY_HITS:
-            for i in range(1, len(part)):
-                value, at = part[i], i
-                while at > 0 and part[at - 1] < value:
-                    part[at] = part[at - 1]
-                    at -= 1
-                part[at] = value
-        else:
-            heap_sort_down(part)
-    return out
-
-
-@compiled
-def heap_sort_down(part: Any) -> None:
-    """Sort floats downwards, in place."""
-    n = len(part)
-    for step in range(n // 2 + n - 1):
-        end = n
-        root = n // 2 - 1 - step
-        if root < 0:
-            end = n + root
-            part[0], part[end] = part[end], part[0]
-            root = 0
-        moved = part[root]
-        child = 2 * root + 1
-        while child < end:
-            if child + 1 < end and part[child + 1] < part[child]:
-                child += 1
-            if part[child] >= moved:
-                break
-            part[root] = part[child]
-            root = child
-            child = 2 * root + 1
-        part[root] = moved
-
-
-@compiled
 def own_rows(lists: Any, query_ids: Any) -> Any:
     """Rows of each judged list whose document id is the query id (int64); both are held in the same way."""
     out = np.zeros(len(lists.query), np.int64)
@@ -599,7 +312,9 @@ def contradictions(offsets: Any, query: Any, key: Any, rank: Any) -> Any:
             continue
         against = same_key = same_rank = 0
         for i in range(offsets[n] + 1, offsets[n + 1]):
-            against += (key[i] > key[i - 1] and rank[i] > rank[i - 1]) or (key[i] < key[i - 1] and rank[i] < rank[i - 1])
+            against += (key[i] > key[i - 1] and rank[i] > rank[i - 1]) or (
+                key[i] < key[i - 1] and rank[i] < rank[i - 1]
+            )
             same_key += key[i] == key[i - 1]
             same_rank += rank[i] == rank[i - 1]
         pairs = offsets[n + 1] - offsets[n] - 1

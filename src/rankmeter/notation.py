@@ -52,7 +52,7 @@ class Asked:
         return tuple(_for_kernel(p, v, level) for p, v in zip(self.measure.parameters, self.values, strict=True))
 
 
-def _for_kernel(parameter: Parameter, value: Any, level: float) -> int | float:  # noqa: ANN401  # by kind
+def _for_kernel(parameter: Parameter, value: Any, level: float) -> int | float:
     if parameter.kind == "cutoff":
         return NO_CUTOFF if value is None else int(value)
     if parameter.kind == "level":
@@ -62,13 +62,13 @@ def _for_kernel(parameter: Parameter, value: Any, level: float) -> int | float: 
     return int(value) if parameter.kind == "flag" else float(value)
 
 
-def _text(value: Any) -> str:  # noqa: ANN401  # by kind
+def _text(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return f"{value:.17g}" if isinstance(value, float) and float(f"{value:g}") != value else _short(value)
 
 
-def _short(value: Any) -> str:  # noqa: ANN401  # by kind
+def _short(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
@@ -191,7 +191,9 @@ def _named(text: str) -> Asked:
             for key, value in _pairs(inner, found, text):
                 _once(values, key, value, text)
         else:
-            raise UsageError(f'"{shortened(rest)}" is not understood in "{shortened(text)}"; write Name(parameter=value)@k')
+            raise UsageError(
+                f'"{shortened(rest)}" is not understood in "{shortened(text)}"; write Name(parameter=value)@k'
+            )
     return _with(found, values, text)
 
 
@@ -232,12 +234,14 @@ def _pairs(inner: str, found: Measure, text: str) -> Iterator[tuple[str, Any]]:
         if parameter is None or parameter.kind == "cutoff":
             known = [p.name for p in found.parameters if p.kind != "cutoff"]
             if not known:
-                raise UsageError(f'{found.name} has no parameter "{key}", and no others in brackets: "{shortened(text)}"')
+                raise UsageError(
+                    f'{found.name} has no parameter "{key}", and no others in brackets: "{shortened(text)}"'
+                )
             raise UsageError(f'{UsageError.unknown(f"parameter of {found.name}", key, known)} (in "{shortened(text)}")')
         yield parameter.name, _value(parameter, value.strip("'\""), text)
 
 
-def _value(parameter: Parameter, value: str, text: str) -> Any:  # noqa: ANN401  # by kind
+def _value(parameter: Parameter, value: str, text: str) -> Any:
     """A value in the parameter's type."""
     if parameter.kind == "choice" and value.casefold() in parameter.choices:
         return value.casefold()
@@ -263,15 +267,15 @@ def _cutoff(text: str, whole: str) -> int:
     """A cut-off: a whole number from 1."""
     if re.fullmatch(r"[+-]?[0-9]+", text.strip()) is None:
         raise UsageError(f'a cut-off is a whole number from 1, not "{shortened(text)}": "{shortened(whole)}"')
-    k = int(text) if len(text) < 12 else LARGEST_CUTOFF + 1  # noqa: PLR2004  # longer than any cut-off
-    if k < 1 and len(text) < 12:  # noqa: PLR2004  # likewise
+    k = int(text) if len(text) < 12 else LARGEST_CUTOFF + 1  # longer than any cut-off
+    if k < 1 and len(text) < 12:  # likewise
         raise UsageError(f'a cut-off must be 1 or more: "{shortened(whole)}"')
     if k > LARGEST_CUTOFF:
         raise UsageError(f'a cut-off must be at most {LARGEST_CUTOFF}: "{shortened(whole)}"')
     return k
 
 
-def _once(values: dict[str, Any], key: str, value: Any, text: str) -> None:  # noqa: ANN401  # by kind
+def _once(values: dict[str, Any], key: str, value: Any, text: str) -> None:
     if key in values:
         what = "two cut-offs" if key == "k" else f"{key} twice"
         raise UsageError(f'"{shortened(text)}" gives {what}')

@@ -6,9 +6,9 @@ import polars as pl
 
 from rankmeter.checks import EXAMPLES, Notice
 from rankmeter.errors import DataError, shortened
+from rankmeter.ids import Array
 from rankmeter.passes import Pass
 from rankmeter.qrels import QrelsIndex
-from rankmeter.ranking import Array
 from rankmeter.request import Request
 from rankmeter.sources.source import Source
 from rankmeter.sources.text import TextPart
@@ -35,7 +35,10 @@ def input_notices(sources: Sequence[Source], request: Request, index: QrelsIndex
     without = index.n_relevant(request.rules.relevance_level) == 0
     if without.any():
         yield _notice(
-            "queries-without-relevant", "{queries} without a relevant document", int(without.sum()), _names(index, without)
+            "queries-without-relevant",
+            "{queries} without a relevant document",
+            int(without.sum()),
+            _names(index, without),
         )
     needy = [asked.name for asked in request.measures if asked.measure.needs_all_relevant]
     if request.labelled is not None and needy:
@@ -103,7 +106,9 @@ def segment_notices(by: pl.DataFrame, index: QrelsIndex, from_run: Sequence[str]
     """Warnings that concern the segments."""
     for name in by.columns:
         if name in from_run:
-            message = "a segment comes from the run, which lacks it for queries without results; they form the group null"
+            message = (
+                "a segment comes from the run, which lacks it for queries without results; they form the group null"
+            )
             yield _notice("segment-from-run", message, 1, [name])
         elif (lacking := by[name].is_null().to_numpy()).any():
             message = f"{{judged queries}} without a value of {name}; they form the group null"

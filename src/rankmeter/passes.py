@@ -20,7 +20,7 @@ from rankmeter import matching
 from rankmeter.checks import Tally
 from rankmeter.errors import DataError, shortened
 from rankmeter.qrels import QrelsIndex
-from rankmeter.ranking import Hits, Matcher, Order, RankedLists, Repeat, flat_lists, nested_lists
+from rankmeter.ranking import Matcher, Order, RankedLists, Repeat, flat_lists, nested_lists
 from rankmeter.request import Resources
 from rankmeter.segments import Segments
 from rankmeter.sources.base import Batch
@@ -293,5 +293,3 @@ def _pool(threads: int) -> Iterator[ThreadPoolExecutor]:
         yield pool
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
-
-

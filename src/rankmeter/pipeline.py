@@ -36,16 +36,16 @@ def execute(request: Request, progress: Progress | None = None) -> Result:
     judgements, runs = _open_inputs(request)
     queries = None
     if request.queries is not None:
-        queries = open_source(request.queries, Spec(QUERIES, extra=request.by, header=request.reading.header), "queries")
+        queries = open_source(
+            request.queries, Spec(QUERIES, extra=request.by, header=request.reading.header), "queries"
+        )
     names = [_run_name(given, source) for given, source in runs]
     _check_names(names)
     index, notices = build_index(judgements, from_log=request.labelled is not None)
     segments = Segments(request.by, index, queries)
     matcher = Matcher(index.documents, index.offsets, request.rules.ties)
     work = Work(judgements.label, index, matcher, segments, request.resources, progress or Silent())
-    passes = [
-        _evaluate_run(source, name, request, work) for (_, source), name in zip(runs, names, strict=True)
-    ]
+    passes = [_evaluate_run(source, name, request, work) for (_, source), name in zip(runs, names, strict=True)]
     return _gather(request, judgements, queries, passes, notices)
 
 
@@ -101,7 +101,9 @@ def _order(source: Source, in_force: Rules) -> Order:
         asked = "score"
     for name in ("score", "rank"):
         if asked == name and name not in there:
-            raise UsageError(f"{source.label} has no {name} column to order by; its roles are {', '.join(sorted(there))}")
+            raise UsageError(
+                f"{source.label} has no {name} column to order by; its roles are {', '.join(sorted(there))}"
+            )
     if asked is None:
         asked = next((name for name in ("score", "rank") if name in there), "row" if source.has_lists else None)
     if asked is None:

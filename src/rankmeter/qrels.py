@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankmeter import matching
 from rankmeter.checks import Notice
 from rankmeter.errors import SHOWN, DataError, shortened
-from rankmeter.matching import LONG, Judged
-from rankmeter.ranking import IdColumn, kind_of, list_heads, words
+from rankmeter.ids import IdColumn, held, kind_of, list_heads
+from rankmeter.judgements import Judged, earlier_same, sort_down
 from rankmeter.sources.source import Source
+from rankmeter.words import LONG, all_hashes
 
 Array = np.ndarray[Any, Any]
 
@@ -85,7 +85,7 @@ def build_index(source: Source, *, from_log: bool = False) -> tuple[QrelsIndex, 
         offsets,
         IdColumn(frame["doc_id"].rechunk()),
         grade,
-        matching.sort_down(offsets, grade),
+        sort_down(offsets, grade),
         per_query(frame.select("query_id", *extra), offsets, source.label),
     )
     return index, notices
@@ -102,7 +102,9 @@ def _flat(frame: pl.DataFrame, source: Source) -> pl.DataFrame:
             f"{source.label} row {row + 1} (query {shortened(frame['query_id'][row])}): doc_ids has "
             f"{lengths['doc_ids'][row]} items, grades has {lengths['grades'][row]}; they must be equally long"
         )
-    return frame.filter(pl.col("doc_ids").list.len() > 0).explode(lists).rename({"doc_ids": "doc_id", "grades": "grade"})
+    return (
+        frame.filter(pl.col("doc_ids").list.len() > 0).explode(lists).rename({"doc_ids": "doc_id", "grades": "grade"})
+    )
 
 
 def _distinct(query_id: pl.Series) -> pl.Series:
@@ -131,10 +133,10 @@ def _without_repeats(
         DataError: two grades for one query and document.
     """
     kind = kind_of(frame["doc_id"], frame["doc_id"].dtype)
-    ids = words(frame["doc_id"], kind)
-    hashes = ids.words if kind == LONG else matching.all_hashes(ids)
+    ids = held(frame["doc_id"], kind)
+    hashes = ids.words if kind == LONG else all_hashes(ids)
     hashes.flags.writeable = False
-    first = matching.earlier_same(Judged(offsets, hashes, ids))
+    first = earlier_same(Judged(offsets, hashes, ids))
     repeated = np.flatnonzero(first >= 0)
     if not len(repeated):
         return None, []

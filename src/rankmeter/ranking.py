@@ -7,20 +7,16 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
 
 from rankmeter import matching
-from rankmeter.matching import INTEGER, LONG, SHORT, Found, Ids, Judged, Lists, Scratch, Table
+from rankmeter.ids import IdColumn, held, kind_of, list_heads
+from rankmeter.judgements import Judged
+from rankmeter.matching import Found, Lists, Scratch
+from rankmeter.words import DOC_ID_ASC, DOC_ID_DESC, INPUT_ORDER, INTEGER, LONG, all_hashes
 
 Array = np.ndarray[Any, Any]
 
-NO_OFFSETS = np.zeros(0, np.int64)
-NO_BYTES = np.zeros(0, np.uint8)
-TIES = {
-    "doc-id-desc": matching.DOC_ID_DESC,
-    "doc-id-asc": matching.DOC_ID_ASC,
-    "input-order": matching.INPUT_ORDER,
-}
+TIES = {"doc-id-desc": DOC_ID_DESC, "doc-id-asc": DOC_ID_ASC, "input-order": INPUT_ORDER}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,98 +41,6 @@ class RankedLists:
 
     def __len__(self) -> int:
         return len(self.query_id)
-
-
-def words(series: pl.Series, kind: int) -> Ids:
-    """A column of ids without nulls as machine words of the given kind (INTEGER, SHORT or LONG)."""
-    series = series.rechunk()
-    if kind == INTEGER:
-        return _frozen(series.cast(pl.Int64).to_numpy().view(np.uint64), kind)
-    series = series.cast(pl.String)
-    if kind == SHORT:
-        return _frozen(_view_words(_view_array(series)), kind)
-    array = _single(series.to_arrow())
-    _, offsets, data = array.buffers()
-    places = np.frombuffer(offsets, np.int64)[array.offset : array.offset + len(array) + 1]
-    return _frozen(series.hash().to_numpy(), kind, places, np.frombuffer(data, np.uint8) if data else NO_BYTES)
-
-
-def kind_of(series: pl.Series, other: pl.DataType) -> int:
-    """How a column of ids is best held when it is compared with a column of type `other`."""
-    if series.dtype.is_integer() and other.is_integer():
-        return INTEGER
-    if series.dtype.is_integer():
-        return LONG if len(series) and series.abs().max() >= 10**11 else SHORT  # type: ignore[operator]  # an integer
-    long = series.str.len_bytes().max()
-    return LONG if isinstance(long, int) and long > 12 else SHORT
-
-
-def _frozen(words: Array, width: int, offsets: Array = NO_OFFSETS, data: Array = NO_BYTES) -> Ids:
-    """Ids over arrays that are all read-only, since writable ones are another type to the compiler."""
-    for array in (words, offsets, data):
-        array.flags.writeable = False
-    return Ids(words, width, offsets, data)
-
-
-def _single(array: Any) -> Any:  # noqa: ANN401  # pyarrow has no types
-    """The only chunk of an Arrow array."""
-    return array.chunk(0) if isinstance(array, pa.ChunkedArray) else array
-
-
-def _view_array(series: pl.Series) -> Any:  # noqa: ANN401  # pyarrow has no types
-    return _single(series.to_arrow(compat_level=pl.CompatLevel.newest()))
-
-
-def _view_words(array: Any) -> Array:  # noqa: ANN401  # pyarrow has no types
-    """The two words of each string view: its length and text where that has at most 12 bytes."""
-    views = array.buffers()[1]
-    if views is None:
-        return np.zeros(0, np.uint64)
-    return np.frombuffer(views, np.uint64)[2 * array.offset : 2 * (array.offset + len(array))]
-
-
-class IdColumn:
-    """A column of ids that is asked for in several forms; each is made once."""
-
-    def __init__(self, series: pl.Series) -> None:
-        self.series = series
-        self._lock = threading.Lock()
-        self._words: dict[int, Ids] = {}
-        self._tables: dict[int, Table] = {}
-
-    def words(self, kind: int) -> Ids:
-        """The ids as machine words of that kind."""
-        with self._lock:
-            if kind not in self._words:
-                self._words[kind] = words(self.series, kind)
-            return self._words[kind]
-
-    def table(self, kind: int) -> Table:
-        """A hash table over the ids, which must be distinct."""
-        ids = self.words(kind)
-        with self._lock:
-            if kind not in self._tables:
-                size = 1 << max(4, (2 * len(self.series)).bit_length())
-                table = Table(np.full(size, -1, np.int32), np.empty(size, np.uint64), ids)
-                matching.fill_table(table)
-                self._tables[kind] = table
-            return self._tables[kind]
-
-    def numbers(self, ids: pl.Series, positions: Array | None = None) -> Array:
-        """The position here of each given id, or -1 (int64); of those at `positions` only where these are given."""
-        kind = kind_of(ids, self.series.dtype)
-        if positions is None:
-            positions = np.arange(len(ids))
-        return np.asarray(matching.look_up(self.table(kind), words(ids, kind), positions))
-
-
-def list_heads(series: pl.Series) -> Array:
-    """Positions where a column of ids changes, and its length (int64)."""
-    kind = kind_of(series, series.dtype)
-    if kind != LONG:
-        return np.asarray(matching.heads(words(series, kind)))
-    changes = (series != series.shift(1)).to_numpy(allow_copy=True)
-    return np.concatenate([np.zeros(min(1, len(series)), np.int64), np.flatnonzero(changes[1:]) + 1, [len(series)]])
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +149,7 @@ class Matcher:
         ids = self._documents.words(kind)
         with self._lock:
             if kind not in self._hashes:
-                self._hashes[kind] = ids.words if kind == LONG else matching.all_hashes(ids)
+                self._hashes[kind] = ids.words if kind == LONG else all_hashes(ids)
                 self._hashes[kind].flags.writeable = False
         return Judged(self._offsets, self._hashes[kind], ids)
 
@@ -254,7 +158,7 @@ class Matcher:
         kind = kind_of(lists.doc_id, self._documents.series.dtype)
         judged = self._judged(kind)
         found = self._room(query, lists)
-        given = Lists(lists.offsets, query, lists.key, words(lists.doc_id, kind))
+        given = Lists(lists.offsets, query, lists.key, held(lists.doc_id, kind))
         longest = int(np.diff(lists.offsets).max(initial=1))
         matching.match(given, judged, self._ties, found, scratch(longest))
         total = int(found.offsets[-1])
@@ -268,7 +172,7 @@ class Matcher:
         """Rows of each list whose document is the query itself (int64)."""
         if kind == INTEGER and not query_id.dtype.is_integer():
             return np.zeros(len(query_id), np.int64)
-        return np.asarray(matching.own_rows(given, words(query_id, kind)))
+        return np.asarray(matching.own_rows(given, held(query_id, kind)))
 
     def _room(self, query: Array, lists: RankedLists) -> Found:
         """Arrays large enough for all hits: a list has at most as many as its query's judgements."""

@@ -12,9 +12,9 @@ import numpy as np
 import polars as pl
 
 from rankmeter.checks import Notice, Tally
+from rankmeter.ids import Array
 from rankmeter.notation import Asked
 from rankmeter.qrels import QrelsIndex
-from rankmeter.ranking import Array
 from rankmeter.request import Request
 from rankmeter.sinks import write_frames, write_text
 from rankmeter.store import RunValues
@@ -45,7 +45,7 @@ class Result:
         inputs: paths, bytes, rows and chosen columns.
     """
 
-    def __init__(  # noqa: PLR0913  # one argument for each thing a result is made of
+    def __init__(  # one argument for each thing a result is made of
         self,
         request: Request,
         index: QrelsIndex,
@@ -113,9 +113,8 @@ class Result:
             for key, n, measures in self.groups(run)
             for name, values in measures.items()
         ]
-        types = {name: self._segments[name].dtype for name in self.by}
-        fixed = {"run": pl.String, **types, "measure": pl.String, "n_queries": pl.Int64}
-        return pl.DataFrame(rows, schema={**fixed, "mean": pl.Float64, "sum": pl.Float64})
+        types: dict[str, Any] = {"run": pl.String, **dict(self._segments.schema), "measure": pl.String}
+        return pl.DataFrame(rows, schema={**types, "n_queries": pl.Int64, "mean": pl.Float64, "sum": pl.Float64})
 
     @property
     def per_query(self) -> pl.DataFrame:

@@ -16,8 +16,9 @@ import polars as pl
 import pyarrow as pa
 
 from rankmeter.errors import DataError, StorageError
+from rankmeter.ids import list_heads
 from rankmeter.passes import Pass, check_lengths, in_order
-from rankmeter.ranking import flat_lists, list_heads
+from rankmeter.ranking import flat_lists
 from rankmeter.sources.base import Batch
 
 Array = np.ndarray[Any, Any]

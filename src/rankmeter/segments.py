@@ -7,8 +7,8 @@ import numpy as np
 import polars as pl
 
 from rankmeter.errors import DataError, UsageError
+from rankmeter.ids import Array, list_heads
 from rankmeter.qrels import QrelsIndex, per_query, two_values
-from rankmeter.ranking import Array, list_heads
 from rankmeter.schema import PER_QUERY, SUMMARY
 from rankmeter.sources.source import Source
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import polars as pl
 
-from rankmeter.ranking import Array
+from rankmeter.ids import Array
 from rankmeter.sums import exact_sums
 
 
@@ -29,7 +29,9 @@ def group(by: pl.DataFrame, n_queries: int) -> Groups:
     if not by.columns:
         return Groups(by, np.zeros(n_queries, np.int64))
     values = by.unique().sort(by.columns, nulls_last=True)
-    numbered = by.join(values.with_row_index(" group"), on=by.columns, how="left", nulls_equal=True, maintain_order="left")
+    numbered = by.join(
+        values.with_row_index(" group"), on=by.columns, how="left", nulls_equal=True, maintain_order="left"
+    )
     return Groups(values, numbered[" group"].cast(pl.Int64).to_numpy())
 
 

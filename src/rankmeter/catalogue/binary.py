@@ -68,7 +68,7 @@ def precision(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: int, r
     parameters=(
         K_REQUIRED,
         REL,
-        Parameter("cap", "flag", False, "divide by min(k, relevant), so that 1 can be reached"),
+        Parameter("cap", "flag", default=False, help="divide by min(k, relevant), so that 1 can be reached"),
     ),
     trec_cut="recall",
     without_k="SetR",
@@ -174,7 +174,7 @@ def average_precision(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k
         if rank[i] <= k and grade[i] >= rel:
             found += 1
             total += found / rank[i]
-    divisor = found if norm == 2 else relevant(ideal, rel)  # noqa: PLR2004  # the third choice
+    divisor = found if norm == 2 else relevant(ideal, rel)  # the third choice
     return ratio(total, min(k, divisor) if norm == 1 else divisor)
 
 

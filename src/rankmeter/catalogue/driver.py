@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from rankmeter.compiler import callable_compiled, compiled
 from rankmeter.catalogue.registry import SHARED, Measure
+from rankmeter.compiler import callable_compiled, compiled
 
 if TYPE_CHECKING:
     from rankmeter.notation import Asked

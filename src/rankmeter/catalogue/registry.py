@@ -137,7 +137,7 @@ def shared(function: F) -> F:
     return function
 
 
-def measure(  # noqa: PLR0913  # the declaration of a measure is the one place with all its facts
+def measure(  # the declaration of a measure is the one place with all its facts
     name: str,
     *,
     title: str,

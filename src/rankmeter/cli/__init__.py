@@ -68,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     session = Session()
     asked = list(sys.argv[1:] if arguments is None else arguments)
 
-    def work() -> Any:  # noqa: ANN401  # what a command returns says nothing
+    def work() -> Any:  # what a command returns says nothing
         return get_command(app).main(args=asked, prog_name="rankmeter", standalone_mode=False, obj=session)
 
     return guarded(work, session)

@@ -24,12 +24,11 @@ def find(name: str) -> "Measure":
         UsageError: there is none.
     """
     from rankmeter.catalogue import MEASURES
+    from rankmeter.catalogue.registry import names_of
     from rankmeter.notation import parse_measure
 
-    for measure in MEASURES.values():
-        if name.casefold() in {known.casefold() for known in (measure.name, *measure.aliases)}:
-            return measure
-    return parse_measure(name).measure
+    named = [measure for measure in MEASURES.values() if name.casefold() in names_of(measure)]
+    return named[0] if named else parse_measure(name).measure
 
 
 def spellings(measure: "Measure") -> list[str]:
@@ -80,7 +79,7 @@ def as_dict(measure: "Measure") -> dict[str, Any]:
         "title": measure.title,
         "formula": measure.formula,
         "parameters": [_parameter_dict(parameter) for parameter in measure.parameters],
-        "range": [_finite(bound) for bound in measure.bounds],
+        "range": [bound if math.isfinite(bound) else None for bound in measure.bounds],
         "summary": measure.aggregate,
         "nothing_relevant": measure.empty,
         "missing_query": measure.missing,
@@ -93,15 +92,10 @@ def _parameter_dict(parameter: "Parameter") -> dict[str, Any]:
         "name": parameter.name,
         "kind": parameter.kind,
         "default": parameter.default,
-        "low": _finite(parameter.low),
-        "high": _finite(parameter.high),
+        "values": parameter.values(),
         "choices": list(parameter.choices),
         "help": parameter.help,
     }
-
-
-def _finite(bound: float | None) -> float | None:
-    return bound if bound is not None and math.isfinite(bound) else None
 
 
 def explanation(measure: "Measure") -> list[tuple[str, str]]:
@@ -112,7 +106,7 @@ def explanation(measure: "Measure") -> list[tuple[str, str]]:
     if measure.aliases:
         pairs.append(("Aliases", f"{', '.join(measure.aliases)} (in any case)"))
     pairs.append(("trec_eval", ", ".join(trec_names(measure)) or "has no such measure"))
-    pairs.append(("Formula", " ".join(measure.formula.split())))
+    pairs.append(("Formula", measure.formula))
     pairs.extend((f"Parameter {parameter.name}", _parameter_text(parameter)) for parameter in measure.parameters)
     low, high = measure.bounds
     pairs.append(("Range", f"{low:g} to {high:g}" if math.isfinite(high) else f"{low:g} and more"))
@@ -142,31 +136,20 @@ def _example_value(parameter: "Parameter") -> str:
 
 
 def _parameter_text(parameter: "Parameter") -> str:
-    """What a parameter does, what it can be, and what it is when nothing is said."""
-    if parameter.choices:
-        allowed = f"one of {', '.join(parameter.choices)}"
-    elif parameter.kind == "flag":
-        allowed = "true or false"
-    elif parameter.low is not None and parameter.high is not None:
-        allowed = f"{parameter.low:g} to {parameter.high:g}"
-    elif parameter.low is not None:
-        allowed = f"at least {parameter.low:g}"
-    else:
-        allowed = "any number"
-    return f"{parameter.help.rstrip('.')}; {allowed}; default {_default_text(parameter)}"
+    """What a parameter does, what it can be, and its default, where the help does not say what happens without it."""
+    default = "" if parameter.default is None else f"; default {_default_text(parameter.default)}"
+    return f"{parameter.help}; {parameter.values()}{default}"
 
 
-def _default_text(parameter: "Parameter") -> str:
-    if parameter.default is None:
-        return {"cutoff": "no cut-off", "level": "the relevance level in force"}.get(parameter.kind, "none")
-    if isinstance(parameter.default, bool) or parameter.kind == "flag":
-        return "true" if parameter.default else "false"
-    return f"{parameter.default:g}" if isinstance(parameter.default, float) else str(parameter.default)
+def _default_text(default: Any) -> str:  # the value of any kind of parameter
+    if isinstance(default, bool):
+        return str(default).lower()
+    return f"{default:g}" if isinstance(default, float) else str(default)
 
 
 def explanation_markdown(measure: "Measure", heading: str = "##") -> str:
     """One measure explained, as a section of Markdown."""
-    lines = [f"{heading} {measure.name}", "", f"{measure.title}.", ""]
+    lines = [f"{heading} {measure.name}", "", f"{measure.title[0].upper()}{measure.title[1:]}.", ""]
     lines += [f"- **{name}**: {text}" for name, text in explanation(measure)]
     return "\n".join(lines)
 
@@ -179,7 +162,7 @@ def page() -> str:
         "# Measures",
         "",
         "Generated from the registry by `python -m rankmeter.cli.catalogue .`; a test fails when it is stale.",
-        "`rankmeter.catalogue NAME` prints the same.",
+        "`rankmeter measures NAME` prints the same.",
         "",
         markdown(overview()),
         "",

@@ -60,7 +60,7 @@ def say(kind: str, message: object) -> None:
         sys.stderr.flush()
 
 
-def _make_writable(stream: Any) -> None:  # noqa: ANN401  # whatever stands in for a stream
+def _make_writable(stream: Any) -> None:  # whatever stands in for a stream
     """Let a stream write what its encoding lacks as escapes instead of failing."""
     if hasattr(stream, "reconfigure"):
         stream.reconfigure(errors="backslashreplace")

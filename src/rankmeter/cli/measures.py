@@ -1,4 +1,4 @@
-"""`rankmeter.catalogue`: the catalogue, and one measure explained."""
+"""`rankmeter measures`: the catalogue, and one measure explained."""
 
 import json
 from collections.abc import Sequence
@@ -30,8 +30,8 @@ def measures(
     Explained are formula, parameters, range, special cases, trec_eval's name and source.
     """
     del debug  # its callback did the work
-    from rankmeter.cli import catalogue
     from rankmeter.catalogue import MEASURES
+    from rankmeter.cli import catalogue
 
     if name is None:
         _print_all(form, list(MEASURES.values()))
@@ -55,7 +55,7 @@ def _print_all(form: CatalogueFormat, known: "Sequence[Measure]") -> None:
         return
     sheets.show([overview])
     typer.echo("\n".join(["", "Suites", *(f"  {line}" for line in suites), ""]))
-    typer.echo("Parameters stand in brackets: P(rel=2)@5. One measure explained: rankmeter.catalogue nDCG")
+    typer.echo("Parameters stand in brackets: P(rel=2)@5. One measure explained: rankmeter measures nDCG")
 
 
 def _print_one(form: CatalogueFormat, measure: "Measure") -> None:
@@ -66,7 +66,7 @@ def _print_one(form: CatalogueFormat, measure: "Measure") -> None:
     elif form is CatalogueFormat.markdown:
         typer.echo(catalogue.explanation_markdown(measure))
     else:
-        typer.echo(f"{measure.name}: {measure.title}\n")
+        typer.echo(f"{measure.name} - {measure.title}\n")
         pairs = catalogue.explanation(measure)
         wide = max(len(heading) for heading, _ in pairs)
         for heading, text in pairs:

@@ -58,7 +58,7 @@ def _display(*, known: bool) -> "Progress":
     from rich.text import Text
 
     class Rate(ProgressColumn):
-        def render(self, task: Any) -> Text:  # noqa: ANN401
+        def render(self, task: Any) -> Text:
             speed = task.finished_speed or task.speed
             return Text(f"{speed:,.0f} rows/s" if speed else "")
 

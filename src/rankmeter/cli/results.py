@@ -102,7 +102,7 @@ def rules_line(convention: Mapping[str, Any]) -> str:
     return f"convention {name}{' with ' if changed else ''}{', '.join(changed)}"
 
 
-def _value(asked: Any, values: Mapping[str, Any]) -> str:  # noqa: ANN401
+def _value(asked: Any, values: Mapping[str, Any]) -> str:
     """The number of one measure: a sum as an integer, a mean with four decimals."""
     value = values[asked.name]
     sums = asked.measure.aggregate == "sum"

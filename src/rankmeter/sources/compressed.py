@@ -52,7 +52,9 @@ def chunks(path: str, held: bytes | None, size: int, *, quoted: bool = False) ->
                 first = False
                 cut = _last_line_end(block, quoted=quoted)
                 if len(block) > LARGEST_CHUNK:
-                    raise DataError(f"{path} row {line}: a line longer than {LARGEST_CHUNK} bytes; is this a text file?")
+                    raise DataError(
+                        f"{path} row {line}: a line longer than {LARGEST_CHUNK} bytes; is this a text file?"
+                    )
                 data, rest = block[:cut], block[cut:]
                 if data:
                     yield Chunk(data, line)
@@ -73,7 +75,7 @@ def _last_line_end(block: bytes, *, quoted: bool) -> int:
     return cut
 
 
-def _opened(path: str, held: bytes | None) -> IO[bytes] | Any:  # noqa: ANN401  # pyarrow has no types
+def _opened(path: str, held: bytes | None) -> IO[bytes] | Any:
     stream: IO[bytes] = BytesIO(held) if held is not None else Path(path).open("rb")  # noqa: SIM115  # the caller closes
     start = stream.read(4)
     stream.seek(0)

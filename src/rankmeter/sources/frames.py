@@ -10,7 +10,7 @@ from rankmeter.sources.columns import folded
 from rankmeter.sources.tables import FramePart
 
 
-def part_of(data: Any, label: str, value: str, wanted: Set[str]) -> FramePart:  # noqa: ANN401  # any frame
+def part_of(data: Any, label: str, value: str, wanted: Set[str]) -> FramePart:
     """A frame, a stream or a dict as a part; the object is never changed.
 
     Args:
@@ -31,12 +31,12 @@ def part_of(data: Any, label: str, value: str, wanted: Set[str]) -> FramePart:  
     return FramePart(frame.lazy(), label, frame.height)
 
 
-def _converted(data: Any, label: str, value: str, wanted: Set[str]) -> pl.DataFrame:  # noqa: ANN401  # any frame
+def _converted(data: Any, label: str, value: str, wanted: Set[str]) -> pl.DataFrame:
     if isinstance(data, Mapping):
         return _from_dicts(data, label, value)
     try:
         if type(data).__module__.partition(".")[0] == "pandas":
-            return pl.from_pandas(data[_kept(data.columns, wanted)])
+            return pl.DataFrame(pl.from_pandas(data[_kept(data.columns, wanted)]))
         if hasattr(data, "column_names") and hasattr(data, "select"):
             return pl.DataFrame(data.select(_kept(data.column_names, wanted)))
         if hasattr(data, "__arrow_c_stream__"):
@@ -54,7 +54,9 @@ def _kept(names: Iterable[Any], wanted: Set[str]) -> list[Any]:
 
 def _from_dicts(data: Mapping[Any, Any], label: str, value: str) -> pl.DataFrame:
     """`{query: {document: value}}` as rows; ids are all text or all integers."""
-    query_ids, doc_ids, values = [], [], []
+    query_ids: list[Any] = []
+    doc_ids: list[Any] = []
+    values: list[Any] = []
     for query_id, documents in data.items():
         if not isinstance(documents, Mapping):
             raise DataError(

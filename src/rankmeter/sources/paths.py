@@ -49,7 +49,7 @@ def find_files(named: str) -> list[File]:
         return files
     if path.exists():
         return [File(path)]
-    matches = sorted(glob.glob(named, recursive=True)) if glob.has_magic(named) else []
+    matches = sorted(glob.glob(named, recursive=True)) if glob.has_magic(named) else []  # noqa: PTH207  # Path has no globs from the root
     if not matches:
         raise StorageError(f"{named}: there is no such file or folder")
     return [file for match in matches for file in find_files(match)]

@@ -108,7 +108,7 @@ class Source:
         return {"path": self.label, "bytes": self.size, "rows": self.rows, "columns": dict(self.columns)}
 
 
-def open_source(data: Any, spec: Spec, label: str) -> Source:  # noqa: ANN401  # a path or any frame
+def open_source(data: Any, spec: Spec, label: str) -> Source:
     """Open a path or an object.
 
     Args:

@@ -1,6 +1,7 @@
 """Parts that are tables already: Parquet and Arrow IPC files, and frames in memory."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -44,7 +45,7 @@ class ParquetPart:
         """Slices of whole row groups, or of parts of one where a group is larger than `rows`."""
         lazy = pl.scan_parquet(self._path, parallel="none", glob=False, hive_partitioning=False).select(columns)
         for start, length in slices(self._groups, rows):
-            yield Batch(self, lambda start=start, length=length: self._read(lazy, start, length), _row_from(start))  # type: ignore[misc]
+            yield Batch(self, partial(self._read, lazy, start, length), partial(_row, start))
 
     def _read(self, lazy: pl.LazyFrame, start: int, length: int) -> pl.DataFrame:
         try:
@@ -62,8 +63,8 @@ def _unreadable(label: str, error: OSError) -> Exception:
     return StorageError.unreadable(label, error)
 
 
-def _row_from(start: int) -> Callable[[int], int]:
-    return lambda position: start + position + 1
+def _row(start: int, position: int) -> int:
+    return start + position + 1
 
 
 def slices(groups: Sequence[int], rows: int) -> Iterator[tuple[int, int]]:
@@ -104,7 +105,7 @@ class FramePart:
         """Slices of the frame."""
         frame = self._frame.select(columns).collect()
         for start, length in slices([frame.height], rows):
-            yield Batch(self, lambda start=start, length=length: frame.slice(start, length), _row_from(start))  # type: ignore[misc]
+            yield Batch(self, partial(frame.slice, start, length), partial(_row, start))
 
 
 class ArrowPart(FramePart):

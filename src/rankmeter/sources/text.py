@@ -5,8 +5,9 @@ Files are read in chunks of whole lines. Chunks are cut one after the other and 
 
 import csv
 import io
+import json
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ import pyarrow as pa
 
 from rankmeter import fields
 from rankmeter.errors import DataError, StorageError, shortened
-from rankmeter.fields import Fields, Shape
+from rankmeter.fields import Array, Fields, Shape
 from rankmeter.sources.base import Batch
 from rankmeter.sources.compressed import MARK, QUOTE, Chunk, chunks, read_all
 
@@ -114,7 +115,7 @@ class TextPart:
         for chunk in chunks(self._path, self._held, size, quoted=self._kind == "csv"):
             lines = _Lines(self, chunk, skip_first=skip)
             skip = False
-            yield Batch(self, lambda lines=lines: lines.frame(columns), lines.row)  # type: ignore[misc]
+            yield Batch(self, partial(lines.frame, columns), lines.row)
 
     @property
     def shape(self) -> Shape:
@@ -194,7 +195,7 @@ class _Lines:
         return int(self._fields.line[position + self._first_row]) + self._chunk.first_line
 
 
-def _column(data: np.ndarray, begin: np.ndarray, end: np.ndarray) -> pl.Series:  # type: ignore[type-arg]
+def _column(data: Array, begin: Array, end: Array) -> pl.Series:
     """One column of fields; long ones stay where they are in the chunk."""
     views = np.empty(16 * len(begin), np.uint8)
     empty, long = fields.string_views(data, begin, end, views)
@@ -219,7 +220,9 @@ def _check_text(label: str, chunk: Chunk) -> None:
         except UnicodeDecodeError as error:
             line = chunk.first_line + data.count(b"\n", 0, error.start)
             shown = shortened(data[error.start : error.start + 1].hex())
-            raise DataError(f"{label} row {line}: the byte 0x{shown} is not UTF-8; convert the file to UTF-8") from error
+            raise DataError(
+                f"{label} row {line}: the byte 0x{shown} is not UTF-8; convert the file to UTF-8"
+            ) from error
 
 
 class JsonPart(TextPart):
@@ -234,7 +237,7 @@ class JsonPart(TextPart):
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[Batch]:
         """Chunks of about `rows` lines."""
         for chunk in chunks(self._path, self._held, max(SMALLEST_CHUNK, rows * BYTES_A_ROW)):
-            yield Batch(self, lambda chunk=chunk: self._frame(chunk, columns), lambda p, chunk=chunk: _json_line(chunk, p))  # type: ignore[misc]
+            yield Batch(self, partial(self._frame, chunk, columns), partial(_json_line, chunk))
 
     def _frame(self, chunk: Chunk, columns: Sequence[str]) -> pl.DataFrame:
         """The asked columns; one that no object of the chunk has is all null."""
@@ -250,19 +253,21 @@ class JsonPart(TextPart):
 
     def _damaged(self, chunk: Chunk, reason: str) -> DataError:
         """The error for the first line that is no object."""
-        import json
+        for number, line in enumerate(chunk.data.split(b"\n"), chunk.first_line):
+            wrong = _why_no_object(line)
+            if wrong:
+                shown = shortened(line.decode())
+                return DataError(f'{self.label} row {number}: {wrong}; the line reads "{shown}"')
+        return DataError(f"{self.label}: the lines do not fit together: {reason}")
 
-        for number, line in enumerate(chunk.data.splitlines(), chunk.first_line):
-            try:
-                if line.strip() and not isinstance(json.loads(line, parse_constant=_no_constant), dict):
-                    reason = "is not an object"
-                    break
-            except ValueError as error:
-                reason = f"is not JSON ({error})"
-                break
-        else:
-            return DataError(f"{self.label}: the lines do not fit together: {reason}")
-        return DataError(f'{self.label} row {number}: {reason}; the line reads "{shortened(line.decode())}"')
+
+def _why_no_object(line: bytes) -> str | None:
+    """What is wrong with a line that should be a JSON object."""
+    try:
+        fine = not line.strip() or isinstance(json.loads(line, parse_constant=_no_constant), dict)
+    except ValueError as error:
+        return f"is not JSON ({error})"
+    return None if fine else "is not an object"
 
 
 def _no_constant(name: str) -> object:
