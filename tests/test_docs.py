@@ -17,6 +17,7 @@ import rankmeter
 from rankmeter import schema
 from rankmeter.cli import app, catalogue, main
 from rankmeter.demo import write_sample
+from rankmeter.notices import COUNTED
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
@@ -86,6 +87,12 @@ def test_guide_has_each_command_and_option(name):
     for parameter in COMMANDS[name].params:
         for option in parameter.opts if parameter.param_type_name == "option" else []:
             assert re.search(rf"`{re.escape(option)}[` ]", guide), option
+
+
+def test_guide_has_each_warning():
+    sources = "".join(read(path) for path in (ROOT / "src" / "rankmeter").glob("*.py"))
+    codes = {*re.findall(r'otice\(\s*"([a-z-]+)"', sources), *COUNTED}
+    assert codes == set(re.findall(r"^\| `([a-z-]+)` \|", read(GUIDE).partition("| warning |")[2], re.MULTILINE))
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)

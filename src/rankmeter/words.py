@@ -94,7 +94,7 @@ def reversed_bytes(x: Any) -> Any:
 
 
 @compiled
-def integer_greater(a: Any, b: Any) -> bool:
+def integer_greater(a: Any, b: Any) -> Any:
     """Whether the decimal text of `a` is greater by bytes than that of `b`.
 
     >>> integer_greater(9, 10), integer_greater(10, 1), integer_greater(-1, 5)
