@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankmeter.compiler import callable_compiled, compiled
-from rankmeter.words import INPUT_ORDER, LONG, Ids, before_tied, hash_of, same
+from rankmeter.words import INPUT_ORDER, LONG, Ids, before_tied, fill_hashes, same
 
 Array = np.ndarray[Any, Any]
 
@@ -56,15 +56,6 @@ class Found(NamedTuple):
     repeats: Array
 
 
-class Here(NamedTuple):
-    """One list: its number, its first row, the row behind its last, and its epoch in the hash table."""
-
-    number: int
-    start: int
-    stop: int
-    epoch: int
-
-
 class Scratch(NamedTuple):
     """Working memory for one list.
 
@@ -86,130 +77,134 @@ class Scratch(NamedTuple):
 @compiled
 def match(lists: Any, judged: Any, ties: int, found: Any, scratch: Any) -> None:
     """Find the judged documents of each list and their ranks; see `Found`."""
-    epoch = 1
-    for n in range(len(lists.query)):
-        found.offsets[n + 1] = found.offsets[n]
-        if lists.query[n] < 0:
-            continue
-        here = Here(n, lists.offsets[n], lists.offsets[n + 1], epoch)
-        if epoch + here.stop - here.start >= LAST_EPOCH:
-            scratch.table[:] = 0
-            here = Here(n, lists.offsets[n], lists.offsets[n + 1], 1)
-        enter(lists.ids, here, found.repeats, scratch)
-        find_judged(lists, here, judged, found, scratch)
-        falling, equal = order_of_keys(lists.key, here)
-        hits = found.offsets[n + 1] - found.offsets[n]
-        if hits > MANY_HITS:
-            if not falling or (equal and ties != INPUT_ORDER):
-                sort_list(lists, here, ties, scratch.order)
-            else:
-                for i in range(here.stop - here.start):
-                    scratch.order[i] = i
-            ranks_from_order(lists, here, found, scratch)
-        elif hits > 0:
-            ranks_by_counting(lists, here, ties, falling, found)
-            sort_hits(found, n)
-        epoch = here.epoch + here.stop - here.start
+    find_hits(lists, judged, found, scratch)
+    rank_hits(lists, ties, found, scratch)
 
 
 @compiled
-def enter(ids: Any, here: Any, repeats: Any, scratch: Any) -> None:
-    """Enter a list's documents into the hash table; count the repeated ones.
+def find_hits(lists: Any, judged: Any, found: Any, scratch: Any) -> None:  # noqa: C901, PLR0915  # see below
+    """Enter each list into the hash table, count repeated documents, and look the judged ones up.
 
-    Entries below the list's epoch are empty, so that the table need not be cleared between lists.
+    A hit's rank is its row for now. Entries of the table below the list's epoch are empty, so that it need not be
+    cleared between lists. All in one function, since a call that passes arrays costs as much as ten rows.
     """
-    start, epoch = here.start, here.epoch
-    shift, mask = np.uint64(scratch.shift), np.uint64(len(scratch.table) - 1)
-    hashes, table = scratch.hashes, scratch.table
-    n = here.stop - start
-    for i in range(n):
-        hashes[i] = hash_of(ids, start + i)
-    for i in range(n):
-        slot = hashes[i] >> shift
-        entry = np.int64(table[slot])
-        while entry >= epoch:
-            if hashes[entry - epoch] == hashes[i] and same(ids, start + entry - epoch, ids, start + i):
-                if repeats[0] == 0:
-                    repeats[1], repeats[2], repeats[3] = here.number, start + entry - epoch, start + i
-                repeats[0] += 1
-                break
-            slot = (slot + np.uint64(1)) & mask
+    table, shift, mask = scratch.table, np.uint64(scratch.shift), np.uint64(len(scratch.table) - 1)
+    hashes, words, known, width = scratch.hashes, lists.ids.words, judged.ids.words, lists.ids.width
+    step = max(width, 1)
+    last = step - 1
+    epoch = np.int64(1)
+    for n in range(len(lists.query)):
+        q, hit = lists.query[n], found.offsets[n]
+        start, stop = lists.offsets[n], lists.offsets[n + 1] if q >= 0 else lists.offsets[n]
+        if epoch + stop - start >= LAST_EPOCH:
+            table[:] = 0
+            epoch = np.int64(1)
+        base = start - epoch
+        fill_hashes(words, width, start, hashes[: stop - start])
+        for i in range(start, stop):
+            h = hashes[i - start]
+            slot = h >> shift
             entry = np.int64(table[slot])
-        if entry < epoch:
-            table[slot] = epoch + i
-
-
-@compiled
-def find_judged(lists: Any, here: Any, judged: Any, found: Any, scratch: Any) -> None:
-    """Look the query's judged documents up in the table; a hit's rank is its position (from 0) for now."""
-    shift, mask = np.uint64(scratch.shift), np.uint64(len(scratch.table) - 1)
-    hashes, table, epoch = scratch.hashes, scratch.table, here.epoch
-    q = lists.query[here.number]
-    hit = found.offsets[here.number]
-    for j in range(judged.offsets[q], judged.offsets[q + 1]):
-        h = judged.hashes[j]
-        slot = h >> shift
-        entry = np.int64(table[slot])
-        while entry >= epoch:
-            if hashes[entry - epoch] == h and same(lists.ids, here.start + entry - epoch, judged.ids, j):
-                found.judgement[hit] = j
-                found.rank[hit] = entry - epoch
-                hit += 1
-                break
-            slot = (slot + np.uint64(1)) & mask
+            while entry >= epoch:
+                row = base + entry
+                equal = (words[row * step] == words[i * step]) & (words[row * step + last] == words[i * step + last])
+                if hashes[entry - epoch] == h and equal and (width != LONG or same(lists.ids, row, lists.ids, i)):
+                    note_repeat(found.repeats, n, row, i)
+                    break
+                slot = (slot + np.uint64(1)) & mask
+                entry = np.int64(table[slot])
+            if entry < epoch:
+                table[slot] = i - base
+        for j in range(judged.offsets[q], judged.offsets[q + 1] if q >= 0 else judged.offsets[q]):
+            h = judged.hashes[j]
+            slot = h >> shift
             entry = np.int64(table[slot])
-    found.offsets[here.number + 1] = hit
+            while entry >= epoch:
+                row = base + entry
+                equal = (words[row * step] == known[j * step]) & (words[row * step + last] == known[j * step + last])
+                if hashes[entry - epoch] == h and equal and (width != LONG or same(lists.ids, row, judged.ids, j)):
+                    found.judgement[hit] = j
+                    found.rank[hit] = row
+                    hit += 1
+                    break
+                slot = (slot + np.uint64(1)) & mask
+                entry = np.int64(table[slot])
+        found.offsets[n + 1] = hit
+        epoch += stop - start
 
 
 @compiled
-def order_of_keys(key: Any, here: Any) -> Any:
-    """Whether a list's keys never rise, and whether neighbours are equal."""
-    rising = equal = 0
-    list_key = key[here.start : here.stop]
-    for i in range(1, len(list_key)):
-        rising += list_key[i] > list_key[i - 1]
-        equal += list_key[i] == list_key[i - 1]
-    return rising == 0, equal > 0
+def note_repeat(repeats: Any, number: int, first: int, second: int) -> None:
+    """Count a repeated document and remember the first one."""
+    if repeats[0] == 0:
+        repeats[1], repeats[2], repeats[3] = number, first, second
+    repeats[0] += 1
 
 
 @compiled
-def ranks_by_counting(lists: Any, here: Any, ties: int, falling: Any, found: Any) -> None:  # noqa: C901  # one loop
-    """Turn the positions of a few hits into ranks: 1 + documents with a higher key + tied ones that stand before."""
-    key = lists.key
-    for hit in range(found.offsets[here.number], found.offsets[here.number + 1]):
-        i = here.start + found.rank[hit]
-        low, high = i, i + 1
-        if falling:
-            while low > here.start and key[low - 1] == key[i]:
-                low -= 1
-            while high < here.stop and key[high] == key[i]:
-                high += 1
-            rank = low - here.start + 1
+def rank_hits(lists: Any, ties: int, found: Any, scratch: Any) -> None:  # noqa: C901  # likewise
+    """Turn the rows of hits into ranks, and put them into rank order."""
+    for n in range(len(lists.query)):
+        hits = found.offsets[n + 1] - found.offsets[n]
+        if hits == 0:
+            continue
+        start, stop = lists.offsets[n], lists.offsets[n + 1]
+        key = lists.key[start:stop]
+        rising = equal = 0
+        for i in range(1, len(key)):
+            rising += key[i] > key[i - 1]
+            equal += key[i] == key[i - 1]
+        if hits > MANY_HITS:
+            if rising or (equal and ties != INPUT_ORDER):
+                sort_list(lists, n, ties, scratch.order)
+            else:
+                for i in range(stop - start):
+                    scratch.order[i] = i
+            ranks_from_order(lists, n, found, scratch)
         else:
-            low, high, rank = here.start, here.stop, 1
-            for t in range(low, high):
-                rank += key[t] > key[i]
-        tied = False
-        if high - low > 1:
-            for t in range(low, high):
-                if t != i and key[t] == key[i]:
-                    tied = True
-                    rank += before_tied(lists.ids, t, i, ties)
-        found.rank[hit] = rank
-        if tied:
-            found.tied[here.number] = 1
+            if rising or equal:
+                ranks_by_counting(lists, n, ties, rising == 0, found)
+            else:
+                for hit in range(found.offsets[n], found.offsets[n + 1]):
+                    found.rank[hit] += 1 - start
+            for hit in range(found.offsets[n] + 1, found.offsets[n + 1]):
+                rank, judgement, at = found.rank[hit], found.judgement[hit], hit
+                while at > found.offsets[n] and found.rank[at - 1] > rank:
+                    found.rank[at], found.judgement[at] = found.rank[at - 1], found.judgement[at - 1]
+                    at -= 1
+                found.rank[at], found.judgement[at] = rank, judgement
 
 
 @compiled
-def sort_hits(found: Any, number: int) -> None:
-    """Put the few hits of a list into rank order."""
-    first = found.offsets[number]
-    for hit in range(first + 1, found.offsets[number + 1]):
-        rank, judgement, at = found.rank[hit], found.judgement[hit], hit
-        while at > first and found.rank[at - 1] > rank:
-            found.rank[at], found.judgement[at] = found.rank[at - 1], found.judgement[at - 1]
-            at -= 1
-        found.rank[at], found.judgement[at] = rank, judgement
+def ranks_by_counting(lists: Any, n: int, ties: int, falling: Any, found: Any) -> None:
+    """The ranks of a few hits of a list: 1 + documents with a higher key + tied ones that stand before."""
+    start, stop = lists.offsets[n], lists.offsets[n + 1]
+    for hit in range(found.offsets[n], found.offsets[n + 1]):
+        i = found.rank[hit]
+        own = lists.key[i]
+        low, high, rank = start, stop, 1
+        if falling:
+            low, high = tie_extent(lists.key, start, i, stop)
+            rank = low - start + 1
+        tied = 0
+        for t in range(low, high):
+            rank += lists.key[t] > own
+            if lists.key[t] == own and t != i:
+                tied = 1
+                rank += before_tied(lists.ids, t, i, ties)
+        found.rank[hit] = rank
+        found.tied[n] |= tied
+
+
+@compiled
+def tie_extent(key: Any, start: int, i: int, stop: int) -> Any:
+    """The first row of row `i`'s tie in a falling list, and the row behind the last."""
+    low, high = i, i + 1
+    while low > start and key[low - 1] == key[i]:
+        low -= 1
+    while high < stop and key[high] == key[i]:
+        high += 1
+    return low, high
 
 
 @callable_compiled
@@ -222,9 +217,9 @@ def stands_before(lists: Any, i: Any, j: Any, ties: Any) -> Any:
 
 
 @compiled
-def sort_list(lists: Any, here: Any, ties: int, order: Any) -> None:
+def sort_list(lists: Any, number: int, ties: int, order: Any) -> None:
     """Positions of a list in rank order, by heap sort: numpy's sort takes seconds to compile."""
-    start, n = here.start, here.stop - here.start
+    start, n = lists.offsets[number], lists.offsets[number + 1] - lists.offsets[number]
     for i in range(n):
         order[i] = i
     for step in range(n // 2 + n - 1):
@@ -248,25 +243,24 @@ def sort_list(lists: Any, here: Any, ties: int, order: Any) -> None:
 
 
 @compiled
-def ranks_from_order(lists: Any, here: Any, found: Any, scratch: Any) -> None:
+def ranks_from_order(lists: Any, number: int, found: Any, scratch: Any) -> None:
     """Give many hits their ranks, in rank order, by one walk over the sorted list."""
-    n = here.stop - here.start
-    order, judged_at, key = scratch.order, scratch.judged_at, lists.key
+    start, n = lists.offsets[number], lists.offsets[number + 1] - lists.offsets[number]
+    order, judged_at, key = scratch.order, scratch.judged_at, lists.key[start : start + n]
     for i in range(n):
         judged_at[i] = -1
-    hit = found.offsets[here.number]
-    for h in range(hit, found.offsets[here.number + 1]):
-        judged_at[found.rank[h]] = found.judgement[h]
+    hit = found.offsets[number]
+    for h in range(hit, found.offsets[number + 1]):
+        judged_at[found.rank[h] - start] = found.judgement[h]
     for r in range(n):
         if judged_at[order[r]] < 0:
             continue
         found.judgement[hit] = judged_at[order[r]]
         found.rank[hit] = r + 1
         hit += 1
-        own = key[here.start + order[r]]
-        after = r + 1 < n and key[here.start + order[r + 1]] == own
-        if after or (r > 0 and key[here.start + order[r - 1]] == own):
-            found.tied[here.number] = 1
+        own = key[order[r]]
+        if (r + 1 < n and key[order[r + 1]] == own) or (r > 0 and key[order[r - 1]] == own):
+            found.tied[number] = 1
 
 
 @compiled

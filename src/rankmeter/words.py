@@ -20,6 +20,9 @@ DOC_ID_DESC, DOC_ID_ASC, INPUT_ORDER = 0, 1, 2
 
 FIRST = np.uint64(0x9E3779B97F4A7C15)
 SECOND = np.uint64(0xD6E8FEB86659FD93)
+BLOCK = 1024
+"""Rows for which room is made at a time."""
+
 LOW_BYTES = np.uint64(0x00FF00FF00FF00FF)
 LOW_PAIRS = np.uint64(0x0000FFFF0000FFFF)
 LOW_HALF = np.uint64(0xFFFFFFFF)
@@ -170,27 +173,52 @@ def before_tied(ids: Any, i: Any, j: Any, ties: Any) -> Any:
 def heads(ids: Any) -> Any:
     """Positions where a SHORT or INTEGER id differs from the one before, and the end (int64).
 
-    The words are compared in place: a call that passes arrays costs more than all the rest of a row.
+    The words are compared in place: a call that passes arrays costs more than all the rest of a row. What is found
+    grows as needed: room for every row would take longer to touch than the words take to read.
     """
-    width, words = ids.width, ids.words
-    n = len(words) // width
-    found = np.empty(n + 1, np.int64)
-    count = 0
-    for i in range(n):
-        at, last = i * width, i * width + width - 1
-        found[count] = i
-        count += i == 0 or (words[at] != words[at - width]) | (words[last] != words[last - width])
+    width = ids.width
+    n = len(ids.words) // width
+    found = np.empty(1024, np.int64)
+    count = min(n, 1)
+    found[0] = 0
+    for start in range(1, n, BLOCK):
+        if count + BLOCK >= len(found):
+            found = np.concatenate((found, np.empty(len(found) + BLOCK, np.int64)))
+        size = min(BLOCK, n - start)
+        # slices, whose indices cannot be negative, are read without a check
+        here, before = ids.words[start * width :], ids.words[(start - 1) * width :]
+        if width == SHORT:
+            for i in range(size):
+                found[count] = start + i
+                count += (here[2 * i] != before[2 * i]) | (here[2 * i + 1] != before[2 * i + 1])
+        else:
+            for i in range(size):
+                found[count] = start + i
+                count += here[i] != before[i]
     found[count] = n
     return found[: count + 1].copy()
 
 
 @compiled
+def fill_hashes(words: Any, width: int, start: int, hashes: Any) -> None:
+    """The hashes of the ids from `start` on; a loop for each width, since a call with arrays costs more than a hash."""
+    n = len(hashes)
+    if width == SHORT:
+        pairs = words[2 * start : 2 * (start + n)]
+        for i in range(n):
+            hashes[i] = mixed(pairs[2 * i], pairs[2 * i + 1])
+    elif width == INTEGER:
+        for i in range(n):
+            hashes[i] = mixed(words[start + i], np.uint64(0))
+    else:
+        hashes[:] = words[start : start + n]
+
+
+@compiled
 def all_hashes(ids: Any) -> Any:
     """The hash of every id (uint64)."""
-    n = len(ids.words) // max(ids.width, 1)
-    out = np.empty(n, np.uint64)
-    for i in range(n):
-        out[i] = hash_of(ids, i)
+    out = np.empty(len(ids.words) // max(ids.width, 1), np.uint64)
+    fill_hashes(ids.words, ids.width, 0, out)
     return out
 
 
