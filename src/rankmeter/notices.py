@@ -46,13 +46,18 @@ def input_notices(sources: Sequence[Source], request: Request, index: QrelsIndex
         yield _notice("labels-from-log", message, len(needy), needy)
 
 
-def run_notices(done: Pass) -> Iterator[Notice]:
-    """Warnings that concern one run, or the runs of one table.
-
-    Raises:
-        DataError: no list has a judged query.
-    """
+def run_notices(done: Pass, request: Request) -> Iterator[Notice]:
+    """Warnings that concern one run, or the runs of one table."""
     label = done.source.label
+    runs = done.store.runs
+    if len(runs) > 1 and sum(run.seen.astype(int) for run in runs.values()).max() <= 1:
+        yield _notice("disjoint-runs", f"{label}: no two runs answer the same query", len(runs), sorted(runs))
+    deepest = max((asked.k for asked in request.measures if asked.k is not None), default=0)
+    for run, kept in runs.items():
+        longest = int(kept.num_ret.max())
+        if 0 < longest < deepest:
+            message = f"{label}: no list has more than {longest} documents, while a measure looks at {deepest}"
+            yield _notice("shallow-run", message, 1, [run])
     for run, tally in done.tallies.items():
         missing = done.store.runs[run].seen == 0
         if missing.any() and not missing.all():

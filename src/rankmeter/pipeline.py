@@ -122,7 +122,9 @@ def _run_name(given: RunInput, source: Source) -> str:
         tags = {part.first_tag() for part, _ in source.parts if isinstance(part, TextPart)}
         if len(tags) == 1 and (tag := tags.pop()) is not None:
             return tag
-    return stem_of(source.label) if isinstance(given.data, (str, Path)) else source.label
+    if not isinstance(given.data, (str, Path)):
+        return source.label
+    return stem_of(source.parts[0][0].label if len(source.parts) == 1 else source.label)
 
 
 def _check_names(names: Sequence[str]) -> None:
@@ -169,7 +171,7 @@ def _gather(
     notices += input_notices([judgements, *(done.source for done in passes)], request, work.index)
     for done in passes:
         check_overlap(done)
-        notices += run_notices(done)
+        notices += run_notices(done, request)
     notices += segment_notices(by, work.index, work.segments.from_run)
     inputs: dict[str, Any] = {
         "qrels": judgements.describe(),

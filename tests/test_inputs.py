@@ -1,0 +1,468 @@
+"""Every form of input gives the same values; columns are found by name; inputs are never changed."""
+
+import json
+
+import duckdb
+import inputs
+import polars as pl
+import pyarrow as pa
+import pytest
+from polars.testing import assert_frame_equal
+
+import rankmeter
+from rankmeter.errors import DataError, StorageError, UsageError
+
+INT = pl.Int64
+NO_HEADER = {
+    "header": False,
+    "qrels_columns": {"query_id": "1", "doc_id": "2", "grade": "3"},
+    "run_columns": {"query_id": "1", "doc_id": "2", "score": "3"},
+}
+SMALL = {"short ids": inputs.collection(digits=4), "long ids": inputs.collection(digits=15)}
+
+
+def measured(qrels, run, **options):
+    return rankmeter.evaluate(qrels, {"r": run}, inputs.MEASURES, **options)
+
+
+@pytest.fixture(params=SMALL)
+def small(request):
+    return SMALL[request.param]
+
+
+def text(suffix, content, encode=str.encode):
+    def write(folder, frame, name):
+        path = folder / f"{name}{suffix}"
+        path.write_bytes(encode(content(frame)))
+        return path
+
+    return write
+
+
+def separated(separator, **options):
+    return lambda frame: frame.write_csv(separator=separator, **options)
+
+
+def trec_name(content):
+    """Text under a name that does not tell the format, in either case of its suffix."""
+    return text(".TXT", content)
+
+
+def parquet(folder, frame, name):
+    path = folder / f"{name}.parquet"
+    frame.write_parquet(path, row_group_size=7)
+    return path
+
+
+def parquet_without_suffix(folder, frame, name):
+    return parquet(folder, frame, name).rename(folder / name)
+
+
+def split(folder, frame, name, pattern):
+    """Three files of about the same size."""
+    for number, start in enumerate(range(0, frame.height, -(-frame.height // 3))):
+        path = folder / name / pattern.format(number)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        frame.slice(start, -(-frame.height // 3)).write_parquet(path)
+    return folder / name
+
+
+def spark_folder(folder, frame, name):
+    path = split(folder, frame, name, "part-{:05}-c000.snappy.parquet")
+    (path / "_SUCCESS").touch()
+    (path / ".part-00000-c000.snappy.parquet.crc").write_bytes(b"crc\0")
+    (path / "_metadata.parquet").write_bytes(b"no table")
+    return path
+
+
+def text_folder(folder, frame, name):
+    """A folder of gzip files, one more of them for each query."""
+    (folder / name).mkdir()
+    for number, part in enumerate(frame.partition_by("query_id", maintain_order=True)):
+        (folder / name / f"{number:03}.gz").write_bytes(inputs.gz_members(inputs.as_trec(part)))
+    return folder / name
+
+
+def arrow_file(folder, frame, name):
+    frame.write_ipc(folder / f"{name}.feather", compression="lz4")
+    return folder / f"{name}.feather"
+
+
+def arrow_stream(folder, frame, name):
+    frame.write_ipc_stream(folder / f"{name}.arrow")
+    return folder / f"{name}.arrow"
+
+
+def arrow_without_suffix(folder, frame, name):
+    return arrow_file(folder, frame, name).rename(folder / name)
+
+
+def lists(write):
+    return lambda folder, frame, name: write(folder, inputs.as_lists(frame), name)
+
+
+def fixed_lists(_folder, frame, _name):
+    """One document a row, but in lists of a fixed length."""
+    columns = [column for column in frame.columns if column != "query_id"]
+    return frame.with_columns(pl.col(columns).reshape((-1, 1))).rename({column: f"{column}s" for column in columns})
+
+
+class Stream:
+    """Offers its rows as an Arrow stream and nothing else."""
+
+    def __init__(self, frame):
+        self._frame = frame
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self._frame.__arrow_c_stream__(requested_schema)
+
+
+def relation(_folder, frame, _name):
+    table = frame.to_arrow()
+    return duckdb.connect().from_arrow(table)
+
+
+def ids(kind):
+    return lambda _folder, frame, _name: frame.with_columns(pl.col("query_id", "doc_id").cast(kind))
+
+
+def enum_ids(_folder, frame, _name):
+    """Categories in the order of appearance, which is not that of the texts."""
+    kinds = {name: pl.Enum(frame[name].unique(maintain_order=True)) for name in ("query_id", "doc_id")}
+    return frame.cast(kinds)
+
+
+def arrow_ids(kind):
+    def table(_folder, frame, _name):
+        columns = {name: frame[name].to_arrow() for name in frame.columns}
+        return pa.table(columns | {name: columns[name].cast(kind) for name in ("query_id", "doc_id")})
+
+    return table
+
+
+def dictionary_ids(_folder, frame, _name):
+    columns = {name: frame[name].to_arrow() for name in frame.columns}
+    for name in ("query_id", "doc_id"):
+        columns[name] = columns[name].cast(pa.string()).dictionary_encode()
+    return pa.table(columns)
+
+
+def object_ids(_folder, frame, _name):
+    """What pandas made of text for decades."""
+    table = frame.to_pandas()
+    return table.astype({"query_id": object, "doc_id": object})
+
+
+def dicts(convert):
+    def made(_folder, frame, _name):
+        value = "grade" if "grade" in frame.columns else "score"
+        return {
+            convert(query): {convert(doc): number for doc, number in documents.items()}
+            for query, documents in inputs.as_dicts(frame, value).items()
+        }
+
+    return made
+
+
+FORMS = {
+    "parquet": parquet,
+    "parquet without suffix": parquet_without_suffix,
+    "parquet, list columns": lists(parquet),
+    "parquet folder": lambda folder, frame, name: split(folder, frame, name, "{}.parquet"),
+    "parquet glob": lambda folder, frame, name: str(split(folder, frame, name, "x{}.parquet")) + "/x?.parquet",
+    "parquet glob of folders": lambda folder, frame, name: (
+        str(split(folder, frame, name, "d{}/x.parquet")) + "/**/*.parquet"
+    ),
+    "hive folder": lambda folder, frame, name: split(folder, frame, name, "day=0{}/x.parquet"),
+    "Spark folder": spark_folder,
+    "Arrow file": arrow_file,
+    "Arrow stream": arrow_stream,
+    "Arrow file without suffix": arrow_without_suffix,
+    "Arrow file, list columns": lists(arrow_file),
+    "TREC": text(".trec", inputs.as_trec),
+    "TREC, unknown suffix": trec_name(inputs.as_trec),
+    "TREC, gz": text(".trec.gz", inputs.as_trec, inputs.gz_members),
+    "TREC, zst": text(".run.zst", inputs.as_trec, inputs.zst_members),
+    "TREC, gz without suffix": text("", inputs.as_trec, inputs.gz_members),
+    "TREC folder": text_folder,
+    "CSV": text(".csv", separated(",")),
+    "CSV, all quoted": text(".csv", separated(",", quote_style="always")),
+    "CSV, CRLF": text(".csv", separated(",", line_terminator="\r\n")),
+    "CSV, gz": text(".csv.gz", separated(","), inputs.gz_members),
+    "TSV": text(".tsv", separated("\t")),
+    "TSV, zst": text(".tsv.zst", separated("\t"), inputs.zst_members),
+    "JSONL": text(".jsonl", inputs.json_lines),
+    "JSONL, list columns": lists(text(".ndjson", inputs.json_lines)),
+    "JSONL, gz": text(".jsonl.gz", inputs.json_lines, inputs.gz_members),
+    "Polars": lambda _folder, frame, _name: frame,
+    "Polars, lazy": lambda _folder, frame, _name: frame.lazy(),
+    "Polars, list columns": lambda _folder, frame, _name: inputs.as_lists(frame),
+    "Polars, fixed lists": fixed_lists,
+    "pandas": lambda _folder, frame, _name: frame.to_pandas(),
+    "pandas, objects": object_ids,
+    "pandas, other index": lambda _folder, frame, _name: frame.to_pandas().set_index(frame["query_id"].to_numpy()),
+    "pyarrow": lambda _folder, frame, _name: frame.to_arrow(),
+    "pyarrow, reader": lambda _folder, frame, _name: frame.to_arrow().to_reader(max_chunksize=3),
+    "Arrow capsule": lambda _folder, frame, _name: Stream(frame),
+    "DuckDB": relation,
+    "dicts": dicts(str),
+    "dicts of integers": dicts(int),
+    "ids: string": arrow_ids(pa.string()),
+    "ids: large_string": arrow_ids(pa.large_string()),
+    "ids: string_view": arrow_ids(pa.string_view()),
+    "ids: dictionary": dictionary_ids,
+    "ids: Categorical": ids(pl.Categorical),
+    "ids: Enum": enum_ids,
+    "ids: int64": ids(pl.Int64),
+    "ids: uint64": ids(pl.UInt64),
+}
+
+
+def test_the_reference_is_right(small):
+    result = measured(small.qrels, small.run, keep_hits=True)
+    assert result.hits.drop("run").rows() == inputs.naive_hits(small.qrels, small.run)
+    assert result.per_query["query_id"].to_list() == sorted(set(small.qrels["query_id"]))
+    assert result.per_query["answered"].sum() == result.per_query.height - 1
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_gives_the_same_values(form, small, tmp_path):
+    expected = measured(small.qrels, small.run).per_query
+    qrels, run = FORMS[form](tmp_path, small.qrels, "qrels"), FORMS[form](tmp_path, small.run, "run")
+    result = measured(qrels, run)
+    assert_frame_equal(result.per_query, expected, check_exact=True)
+    assert result.accounting["r"]["rows_read"] == small.run.height
+
+
+@pytest.mark.parametrize("kind", [pl.Int8, pl.Int16, pl.UInt8, pl.UInt16, pl.Int32, pl.UInt32])
+def test_narrow_integer_ids(kind):
+    qrels = pl.DataFrame({"query_id": [1, 2], "doc_id": [9, 10], "grade": [1, 1]})
+    run = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": [9, 10, 10], "score": [1.0, 1.0, 1.0]})
+    narrow = [frame.with_columns(pl.col("query_id", "doc_id").cast(kind)) for frame in (qrels, run)]
+    # as text "9" stands behind "10", so downwards it is first
+    assert measured(*narrow).per_query["RR@10"].to_list() == [1, 1]
+
+
+@pytest.mark.parametrize("kind", [pl.Int64, pl.Float32, pl.Decimal(10, 2)])
+def test_types_of_numbers(kind, small):
+    scores = small.run.with_columns((pl.col("score") * 4).cast(kind))
+    expected = measured(small.qrels, small.run.with_columns(pl.col("score") * 4)).per_query
+    assert_frame_equal(measured(small.qrels.cast({"grade": kind}), scores).per_query, expected, check_exact=True)
+
+
+def test_true_and_false_are_grades(small):
+    grades = small.qrels.with_columns(pl.col("grade") > 0)
+    expected = measured(grades.cast({"grade": pl.Int64}), small.run).per_query
+    assert_frame_equal(measured(grades, small.run).per_query, expected, check_exact=True)
+
+
+@pytest.mark.parametrize("first", [0, 1, -5])
+@pytest.mark.parametrize("suffix", [".csv", ".tsv"])
+def test_rank_only_run_without_a_header(first, suffix, small, tmp_path):
+    run = small.run.select("query_id", "doc_id", pl.col("rank") + first).sample(fraction=1, shuffle=True, seed=3)
+    path = tmp_path / f"run{suffix}"
+    run.write_csv(path, include_header=False, separator="," if suffix == ".csv" else "\t")
+    result = measured(small.qrels, path, header=False, run_columns={"query_id": "1", "doc_id": "2", "rank": "3"})
+    assert_frame_equal(result.per_query, measured(small.qrels, small.run).per_query, check_exact=True)
+
+
+@pytest.mark.parametrize("separator", [",", "\t"])
+def test_columns_by_position(separator, small, tmp_path):
+    suffix = {",": ".csv", "\t": ".tsv"}[separator]
+    for name in ("qrels", "run"):
+        getattr(small, name).write_csv(tmp_path / f"{name}{suffix}", include_header=False, separator=separator)
+    result = measured(tmp_path / f"qrels{suffix}", tmp_path / f"run{suffix}", **NO_HEADER)
+    assert_frame_equal(result.per_query, measured(small.qrels, small.run).per_query, check_exact=True)
+
+
+def test_beir_qrels(small, tmp_path):
+    small.qrels.rename({"query_id": "query-id", "doc_id": "corpus-id", "grade": "score"}).write_csv(
+        tmp_path / "test.tsv", separator="\t"
+    )
+    result = measured(tmp_path / "test.tsv", small.run)
+    assert_frame_equal(result.per_query, measured(small.qrels, small.run).per_query, check_exact=True)
+
+
+def test_a_labelled_log_is_qrels_and_run_in_one(small):
+    log = small.run.join(small.qrels, on=["query_id", "doc_id"], how="left", maintain_order="left")
+    shown = log.filter(pl.col("grade").is_not_null())
+    expected = measured(shown.select("query_id", "doc_id", "grade"), small.run)
+    result = rankmeter.evaluate(labelled=log, measures=inputs.MEASURES)
+    assert_frame_equal(result.per_query.drop("run"), expected.per_query.drop("run"), check_exact=True)
+    assert "labels-from-log" in {warning.code for warning in result.warnings}
+
+
+def test_order_given_for_lists_without_scores(small):
+    ordered = small.run.sort("query_id", "rank")
+    run = inputs.as_lists(ordered).select("query_id", "doc_ids")
+    result = measured(small.qrels, run)
+    assert_frame_equal(result.per_query, measured(small.qrels, small.run).per_query, check_exact=True)
+
+
+@pytest.mark.parametrize("form", ["Polars", "pandas", "pyarrow", "dicts", "DuckDB"])
+def test_inputs_are_never_changed(form, small, tmp_path):
+    make = FORMS[form]
+    given = [make(tmp_path, frame, "x") for frame in (small.qrels, small.run)]
+    before = [make(tmp_path, frame, "x") for frame in (small.qrels, small.run)]
+    measured(*given)
+    if form == "DuckDB":
+        given, before = ([item.fetchall() for item in items] for items in (given, before))
+    for one, other in zip(given, before, strict=True):
+        equal = one.equals(other) if hasattr(one, "equals") else one == other
+        assert equal
+
+
+def test_files_are_never_changed(small, tmp_path):
+    paths = [FORMS["parquet"](tmp_path, small.qrels, "qrels"), FORMS["TREC"](tmp_path, small.run, "run")]
+    before = [(inputs.digest(path), path.stat().st_mtime_ns) for path in paths]
+    measured(*paths)
+    assert [(inputs.digest(path), path.stat().st_mtime_ns) for path in paths] == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["qrels.parquet", "run.trec"]
+
+
+def test_only_columns_in_use_are_collected(small):
+    def fail(_):
+        raise AssertionError("the column was collected")
+
+    lazy = small.run.lazy().with_columns(pl.col("doc_id").map_elements(fail, return_dtype=pl.String).alias("passage"))
+    assert measured(small.qrels, lazy).per_query.height == small.qrels["query_id"].n_unique()
+
+
+@pytest.mark.parametrize(
+    ("query_id", "doc_id", "grade"),
+    [
+        ("qid", "docno", "rel"),
+        ("QID", "DocNo", "Label"),
+        ("Topic ID", "corpus.id", "RELEVANCE"),
+        ("query-id", "Document_Id", "gain"),
+        ("topic", "ITEM-ID", "score"),
+        ("query", "chunkid", "grade"),
+        ("queryId", "PassageID", "Grade"),
+        ("Topic", "Doc", "re_l"),
+        ("Query", "document", "Score"),
+    ],
+)
+def test_accepted_names_in_odd_cases(query_id, doc_id, grade, small):
+    qrels = small.qrels.rename({"query_id": query_id, "doc_id": doc_id, "grade": grade})
+    result = measured(qrels, small.run)
+    assert_frame_equal(result.per_query, measured(small.qrels, small.run).per_query, check_exact=True)
+    assert result.inputs["qrels"]["columns"] == {"query_id": query_id, "doc_id": doc_id, "grade": grade}
+
+
+@pytest.mark.parametrize("score", ["score", "Sim", "SIMILARITY", "s-core"])
+def test_accepted_names_of_scores(score, small):
+    result = measured(small.qrels, small.run.drop("rank").rename({"score": score}))
+    assert_frame_equal(result.per_query, measured(small.qrels, small.run).per_query, check_exact=True)
+
+
+@pytest.mark.parametrize("rank", ["rank", "Position", "POS"])
+def test_accepted_names_of_ranks(rank, small):
+    result = measured(small.qrels, small.run.drop("score").rename({"rank": rank}))
+    assert_frame_equal(result.per_query, measured(small.qrels, small.run).per_query, check_exact=True)
+
+
+def test_a_last_name_counts_only_where_no_other_fits(small):
+    qrels = small.qrels.with_columns(pl.lit("free text").alias("query"), pl.lit(9.5).alias("score"))
+    result = measured(qrels, small.run)
+    assert_frame_equal(result.per_query, measured(small.qrels, small.run).per_query, check_exact=True)
+
+
+@pytest.mark.parametrize(
+    ("side", "column", "second", "option"),
+    [
+        ("qrels", "query_id", "qid", "--qrels-columns query_id="),
+        ("qrels", "doc_id", "DocNo", "--qrels-columns doc_id="),
+        ("qrels", "grade", "rel", "--qrels-columns grade="),
+        ("run", "query_id", "Query-Id", "--run-columns query_id="),
+        ("run", "doc_id", "chunk_id", "--run-columns doc_id="),
+        ("run", "score", "similarity", "--run-columns score="),
+        ("run", "rank", "position", "--run-columns rank="),
+    ],
+)
+def test_two_columns_for_one_role(side, column, second, option, small):
+    frames = {"qrels": small.qrels, "run": small.run}
+    frames[side] = frames[side].with_columns(pl.col(column).alias(second))
+    with pytest.raises(DataError) as caught:
+        measured(frames["qrels"], frames["run"])
+    assert all(text in str(caught.value) for text in (column, second, option))
+    chosen = measured(frames["qrels"], frames["run"], **{f"{side}_columns": {column: second}})
+    assert_frame_equal(chosen.per_query, measured(small.qrels, small.run).per_query, check_exact=True)
+    assert chosen.inputs["qrels"]["columns"]["query_id"]
+
+
+@pytest.mark.parametrize(("side", "role"), [("qrels", "query_id"), ("qrels", "grade"), ("run", "doc_id")])
+def test_a_role_without_a_column(side, role, small):
+    frames = {"qrels": small.qrels, "run": small.run}
+    frames[side] = frames[side].rename({role: "other"})
+    with pytest.raises(DataError) as caught:
+        measured(frames["qrels"], frames["run"])
+    assert all(text in str(caught.value) for text in (role, "other", f"--{side}-columns {role}=COLUMN"))
+
+
+def test_columns_chosen_by_the_user_win(small):
+    run = small.run.drop("rank").rename({"score": "my score"}).with_columns(score=-pl.col("my score"))
+    expected = measured(small.qrels, small.run.drop("rank")).per_query
+    assert_frame_equal(measured(small.qrels, run, run_columns={"score": "my score"}).per_query, expected)
+    assert not measured(small.qrels, run).per_query.equals(expected)
+
+
+@pytest.mark.parametrize("columns", [{"score": "absent"}, {"no_role": "score"}])
+def test_a_chosen_column_or_role_that_is_absent(columns, small):
+    with pytest.raises(UsageError, match=next(iter({"absent", "no_role"} & {*columns, *columns.values()}))):
+        measured(small.qrels, small.run, run_columns=columns)
+
+
+def test_a_distance_is_no_score(small):
+    run = small.run.select("query_id", "doc_id", distance=-pl.col("score"))
+    with pytest.raises(DataError, match="neither a score nor a rank"):
+        measured(small.qrels, run)
+    result = measured(small.qrels, run, order_by="distance:asc")
+    assert_frame_equal(result.per_query, measured(small.qrels, small.run).per_query, check_exact=True)
+
+
+def test_neither_score_nor_rank(small):
+    run = small.run.sort("query_id", "rank").select("query_id", "doc_id")
+    with pytest.raises(DataError, match="--order-by row"):
+        measured(small.qrels, run)
+    result = measured(small.qrels, run, order_by="row")
+    assert_frame_equal(result.per_query, measured(small.qrels, small.run).per_query, check_exact=True)
+
+
+def test_columns_not_in_use_may_differ_between_parts(small, tmp_path):
+    folder = split(tmp_path, small.run, "run", "{}.parquet")
+    changed = pl.read_parquet(folder / "1.parquet").select("score", "rank", "doc_id", "query_id", more=pl.lit(1))
+    changed.write_parquet(folder / "1.parquet")
+    expected = measured(small.qrels, small.run).per_query
+    assert_frame_equal(measured(small.qrels, folder).per_query, expected, check_exact=True)
+
+
+def test_a_part_that_lacks_a_column_in_use(small, tmp_path):
+    folder = split(tmp_path, small.run, "run", "{}.parquet")
+    pl.read_parquet(folder / "1.parquet").rename({"score": "sim"}).write_parquet(folder / "1.parquet")
+    with pytest.raises(DataError, match=r'1\.parquet has no column "score"'):
+        measured(small.qrels, folder)
+
+
+@pytest.mark.parametrize("named", ["absent.parquet", "absent*.parquet", "absent/"])
+def test_nothing_at_the_path(named, small, tmp_path):
+    with pytest.raises(StorageError, match="absent"):
+        measured(small.qrels, tmp_path / named)
+
+
+def test_an_object_that_is_no_table(small):
+    with pytest.raises(UsageError, match="int"):
+        measured(small.qrels, 5)
+
+
+def test_standard_input(small, tmp_path):
+    small.qrels.write_parquet(tmp_path / "qrels.parquet")
+    path = FORMS["TREC, gz"](tmp_path, small.run, "run")
+    with path.open("rb") as stream:
+        done = inputs.process(
+            *("-m", "rankmeter", "evaluate", tmp_path / "qrels.parquet", "-", "-m", "AP", "--format", "json"),
+            stdin=stream,
+        )
+    answer = json.loads(done.stdout)["runs"][0]
+    expected = measured(small.qrels, small.run).summary.filter(pl.col("measure") == "AP")["mean"][0]
+    assert answer["groups"][0]["measures"]["AP"]["mean"] == expected
+    assert answer["run"] == "r"
