@@ -13,9 +13,7 @@ from rankmeter.errors import UsageError, shortened
 NAME = re.compile(r"[A-Za-z][\w-]*")
 FLAGS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 TREC_CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
-"""trec_eval's cut-offs where its spelling names none (`-m P`); success has its own."""
-
-CUTOFFS_OF = {"success": (1, 5, 10)}
+"""trec_eval's cut-offs where its spelling names none (`-m ndcg_cut`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +166,7 @@ def _trec(text: str) -> list[Asked] | None:
         return [_with(whole, {}, text)]
     if cut is None or (numbers is None and name.casefold() in names_of(cut)):
         return None
-    ks = [_cutoff(k, text) for k in numbers.split(",")] if numbers else CUTOFFS_OF.get(name, TREC_CUTOFFS)
+    ks = [_cutoff(k, text) for k in numbers.split(",")] if numbers else TREC_CUTOFFS
     return [_with(cut, {"k": k}, text) for k in ks]
 
 
@@ -226,7 +224,7 @@ def _bracket(text: str) -> tuple[str, str, str]:
 
 def _pairs(inner: str, found: Measure, text: str) -> Iterator[tuple[str, Any]]:
     """`name=value` pairs, each checked by its parameter."""
-    for part in split(inner):
+    for part in split(re.sub(r"\s*=\s*", "=", inner)):
         key, sign, value = (piece.strip() for piece in part.partition("="))
         if not sign or not value:
             raise UsageError(f'"{shortened(part)}" in "{shortened(text)}" is not of the form parameter=value')
@@ -250,16 +248,17 @@ def _value(parameter: Parameter, value: str, text: str) -> Any:
     if parameter.kind in ("number", "level") and (number := _number(value)) is not None:
         low = parameter.low if parameter.low is not None else -math.inf
         above = parameter.above if parameter.above is not None else -math.inf
-        if number >= low and number > above:
+        high = parameter.high if parameter.high is not None else math.inf
+        if low <= number <= high and number > above:
             return number
     raise UsageError(f'{parameter.name} is {parameter.values()}, not "{shortened(value)}": "{shortened(text)}"')
 
 
 def _number(text: str) -> float | None:
-    try:
-        number = float(text)
-    except ValueError:
+    """A number in plain digits, which `float` alone would not insist on."""
+    if re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", text) is None:
         return None
+    number = float(text)
     return number if math.isfinite(number) else None
 
 
@@ -296,5 +295,7 @@ def _whole_list(found: Measure, values: dict[str, Any], text: str) -> Asked:
     other = MEASURES[str(found.without_k)]
     lacking = [key for key in values if other.parameter(key) is None]
     if lacking:
-        raise UsageError(f'{found.name} with {lacking[0]} needs a cut-off, for example {found.name}(…)@10: "{text}"')
+        raise UsageError(
+            f'{found.name} with {lacking[0]} needs a cut-off, for example {found.name}(…)@10: "{shortened(text)}"'
+        )
     return _with(other, values, text)

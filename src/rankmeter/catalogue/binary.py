@@ -6,7 +6,7 @@ TREC_EVAL = "trec_eval 10.0"
 MANNING = "Manning, Raghavan and Schütze, Introduction to Information Retrieval, 2008, chapter 8"
 BUCKLEY = "Buckley and Voorhees, in TREC: Experiment and Evaluation in Information Retrieval, 2005"
 
-BETA = Parameter("beta", "number", 1.0, "recall counts beta times as much as precision", above=0)
+BETA = Parameter("beta", "number", 1.0, "recall counts beta times as much as precision", above=0, high=1e6)
 
 
 @shared

@@ -16,12 +16,18 @@ GAIN = Parameter(
 )
 
 
+BEYOND = 1024.0
+"""2 to this is more than a float64 holds."""
+
+
 @shared
 def worth(grade: float, gain: int) -> float:
     """The gain of a grade: itself, or 2^grade - 1."""
     if grade <= 0.0:
         return 0.0
-    return 2.0**grade - 1.0 if gain == 1 else grade
+    if gain == 0:
+        return grade
+    return 2.0**grade - 1.0 if grade < BEYOND else math.inf
 
 
 @shared

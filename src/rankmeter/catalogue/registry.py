@@ -19,11 +19,11 @@ LAWS = {
     "replacement": "raising the grade of a retrieved document never lowers it",
     "tail": "documents below the cut-off do not matter",
     "padding": "unjudged documents at the end change nothing",
-    "unretrieved": "judged non-relevant documents that were not retrieved change nothing",
+    "unretrieved": "documents judged 0 or below that were not retrieved change nothing",
     "ideal": "the ideal list has the value 1 where something is relevant",
-    "deep": "a cut-off beyond the list is the same as none",
+    "deep": "a cut-off beyond the list and the judgements is the same as none",
 }
-"""The laws that measures declare, and that tests hold them to."""
+"""The laws that measures declare for the defaults of their parameters, and that tests hold them to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,7 @@ class Parameter:
         help: what it does.
         low: the lowest value.
         above: the value that must be exceeded, where there is no lowest.
+        high: the highest value.
         choices: the values of a choice.
         required: whether it must be given.
     """
@@ -47,6 +48,7 @@ class Parameter:
     help: str
     low: float | None = None
     above: float | None = None
+    high: float | None = None
     choices: tuple[str, ...] = ()
     required: bool = False
 
@@ -62,9 +64,10 @@ class Parameter:
             return " or ".join(self.choices)
         if self.kind == "flag":
             return "true or false"
-        if self.low is not None:
-            return f"a number from {self.low:g}"
-        return "a number" if self.above is None else f"a number above {self.above:g}"
+        low = "" if self.low is None else f" from {self.low:g}"
+        above = "" if self.above is None else f" above {self.above:g}"
+        high = "" if self.high is None else f" up to {self.high:g}"
+        return f"a number{low}{above}{high}"
 
 
 K = Parameter("k", "cutoff", None, "how many documents from the top count; all without it", low=1)

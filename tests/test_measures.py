@@ -1,0 +1,191 @@
+"""Measures: declarations, values worked out by hand, and naive twins equal to the bit, compiled and not."""
+
+import json
+import math
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import fields
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from golden import ROWS, Row
+from naive import TWINS, List
+
+from rankmeter.catalogue import MEASURES, SUITES
+from rankmeter.catalogue.driver import Hits, evaluate_measure
+from rankmeter.catalogue.registry import K, Parameter, measure
+from rankmeter.notation import Asked, parse_measure, parse_measures
+
+SEED = Path(__file__).parent / "data" / "seed"
+CASES = 2000
+NAMES = sorted(MEASURES)
+
+Sparse = tuple[Sequence[int], Sequence[float], Sequence[float], int]
+Dense = tuple[list[float | None], list[float]]
+Runner = Callable[[Asked, Sequence[Sparse], float], list[float]]
+ODD_GRADES = (-3.0, -1.0, 0.0, 0.25, 0.5, 1.0, 1.0, 1.5, 2.0, 2.75, 3.0)
+PLAIN_GRADES = (0.0, 1.0)
+
+
+def query_of(ranked: List, judged: Iterable[float]) -> Sparse:
+    """The sparse form of one dense list: ranks, grades, the ideal, the length."""
+    found = [(rank, grade) for rank, grade in enumerate(ranked, start=1) if grade is not None]
+    ideal = sorted(map(float, judged), reverse=True)
+    return [rank for rank, _ in found], [float(grade) for _, grade in found], ideal, len(ranked)
+
+
+def plain(asked: Asked, queries: Sequence[Sparse], level: float) -> list[float]:
+    """The kernel as Python runs it."""
+    return [asked.measure.kernel(*query, *asked.kernel_parameters(level)) for query in queries]
+
+
+def compiled(asked: Asked, queries: Sequence[Sparse], level: float) -> list[float]:
+    """The kernel as the driver runs it, all queries at once."""
+    ranks, grades, ideals, lengths = zip(*queries, strict=True)
+    found, known = np.cumsum([0, *map(len, ranks)]), np.cumsum([0, *map(len, ideals)])
+    rank, grade = np.array([*chain(*ranks)], "i8"), np.array([*chain(*grades)], "f8")
+    ideal, length = np.array([*chain(*ideals)], "f8"), np.array(lengths, "i8")
+    hits = Hits(found, rank, grade, known[:-1], known[1:], ideal, length)
+    values: list[float] = evaluate_measure(asked, hits, level).tolist()
+    return values
+
+
+@pytest.fixture(params=[plain, compiled], ids=["plain", "compiled"])
+def kernel_runner(request: pytest.FixtureRequest) -> Runner:
+    runner: Runner = request.param
+    return runner
+
+
+def random_query(chance: random.Random) -> Dense:
+    grades = chance.choice([PLAIN_GRADES, ODD_GRADES])
+    length = chance.choice([0, 1, 2, 3, 5, 8, 13, 40])
+    ranked = [chance.choice(grades) if chance.random() < 0.5 else None for _ in range(length)]
+    missed = [chance.choice(grades) for _ in range(chance.choice([0, 0, 1, 4, 20]))]
+    return ranked, [*(grade for grade in ranked if grade is not None), *missed]
+
+
+def random_value(parameter: Parameter, chance: random.Random) -> Any:
+    if parameter.kind == "cutoff":
+        return chance.choice([1, 2, 3, 5, 10, 100, *([] if parameter.required else [None])])
+    if parameter.kind == "level":
+        return chance.choice([None, 0.5, 1.0, 2.0])
+    if parameter.kind == "number":
+        return chance.choice([parameter.default, 0.1, 0.5, 2.0, 3.7])
+    return chance.choice(parameter.choices or (False, True))
+
+
+def random_asked(name: str, chance: random.Random) -> Asked:
+    declared = MEASURES[name]
+    return Asked(declared, tuple(random_value(parameter, chance) for parameter in declared.parameters))
+
+
+def random_questions(name: str) -> Iterator[tuple[Asked, list[Dense], float]]:
+    """The measure with many parameters, each with many random queries and a relevance level."""
+    chance = random.Random(f"measures {name}")
+    for _ in range(20):
+        yield random_asked(name, chance), [random_query(chance) for _ in range(CASES // 20)], chance.choice([1, 2])
+
+
+def twin_values(asked: Asked, queries: Sequence[Dense], level: float) -> list[float]:
+    pairs = zip(asked.measure.parameters, asked.values, strict=True)
+    values = [float(level) if p.kind == "level" and value is None else value for p, value in pairs]
+    return [TWINS[asked.measure.name](*query, *values) for query in queries]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.text} {row.ranked} {row.missed}")
+def test_values_worked_out_by_hand(row: Row, kernel_runner: Runner) -> None:
+    judged = [*(grade for grade in row.ranked if grade is not None), *row.missed]
+    (value,) = kernel_runner(parse_measure(row.text), [query_of(row.ranked, judged)], 1)
+    assert value == pytest.approx(float(row.value), rel=1e-15, abs=0)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_naive_twin_agrees_to_the_bit(name: str, kernel_runner: Runner) -> None:
+    for asked, dense, level in random_questions(name):
+        values = kernel_runner(asked, [query_of(*query) for query in dense], level)
+        expected = twin_values(asked, dense, level)
+        wrong = [item for item in zip(dense, values, expected, strict=True) if item[1] != item[2]]
+        assert not wrong, (asked.name, level, wrong[0])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_values_stay_in_bounds(name: str, kernel_runner: Runner) -> None:
+    low, high = MEASURES[name].bounds
+    for asked, dense, level in random_questions(name):
+        values = kernel_runner(asked, [query_of(*query) for query in dense], level)
+        assert all(math.isfinite(value) and low <= value <= high for value in values), asked.name
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_declaration_is_complete(name: str) -> None:
+    declared = MEASURES[name]
+    assert declared.name == name
+    for attribute in ("title", "formula", "source", "empty", "missing", "laws"):
+        assert getattr(declared, attribute), attribute
+    assert {field.name for field in fields(declared)} >= {"trec", "trec_cut", "without_k", "needs_all_relevant"}
+    assert declared.aggregate in ("mean", "sum")
+    assert declared.bounds[0] < declared.bounds[1] or name == "NumQ"
+    assert all(p.help and p.values() for p in declared.parameters)
+    assert [i for i, p in enumerate(declared.parameters) if p.kind == "cutoff"] in ([], [0])
+    required = any(p.required for p in declared.parameters)
+    assert required == (declared.without_k in MEASURES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_measure_has_a_twin_and_five_rows(name: str) -> None:
+    assert name in TWINS
+    assert Counter(parse_measure(row.text).measure.name for row in ROWS)[name] >= 5
+
+
+def test_twins_and_rows_are_of_measures_that_exist() -> None:
+    assert TWINS.keys() == MEASURES.keys()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_missing_query_has_the_stated_value(name: str, kernel_runner: Runner) -> None:
+    asked = random_asked(name, random.Random(3))
+    (value,) = kernel_runner(asked, [([], [], [2.0, 0.0, -1.0], 0)], 1)
+    stated = MEASURES[name].missing
+    assert value == float(stated) if stated[0].isdigit() else stated.startswith("as defined")
+
+
+def test_f1_keeps_the_order_of_arithmetic(kernel_runner: Runner) -> None:
+    (value,) = kernel_runner(parse_measure("F1@5"), [query_of([1, None, None, None, None], [1])], 1)
+    assert value == 2 * 0.2 * 1.0 / (0.2 + 1.0) == 0.33333333333333337
+
+
+def test_a_taken_name_or_alias_is_refused() -> None:
+    for name, aliases in (("p", ()), ("New", ("mrr",)), ("hitrate", ())):
+        with pytest.raises(ValueError, match="share the names"):
+            measure(name, title="t", source="s", parameters=(K,), aliases=aliases)(lambda: 0.0)
+    with pytest.raises(ValueError, match="unknown laws"):
+        measure("New", title="t", source="s", laws="swap gravity")(lambda: 0.0)
+    assert "New" not in MEASURES
+
+
+def test_suite_rag_is_the_window_of_a_prompt() -> None:
+    assert set(SUITES) >= {"rag"}
+    assert [asked.name for asked in parse_measures("rag@3")] == [
+        *("P@3", "R@3", "F1@3", "Success@3", "RR@3", "AP@3", "nDCG@3")
+    ]
+
+
+def test_seed_examples(kernel_runner: Runner) -> None:
+    qrels: dict[str, dict[str, float]] = {}
+    run: dict[str, list[str]] = {}
+    for line in (SEED / "qrels.trec").read_text().splitlines():
+        query, _, document, grade = line.split()
+        qrels.setdefault(query, {})[document] = float(grade)
+    for line in (SEED / "run.trec").read_text().splitlines():
+        query, _, document, *_ = line.split()
+        run.setdefault(query, []).append(document)
+    expected = json.loads((SEED / "expected.json").read_text())["per_query"]
+    for query, values in expected.items():
+        ranked = [qrels[query].get(document) for document in run[query]]
+        for text, value in values.items():
+            asked = parse_measure(text)
+            assert kernel_runner(asked, [query_of(ranked, qrels[query].values())], 1) == [value], (query, text)
