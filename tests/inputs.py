@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -145,3 +146,14 @@ def naive_hits(qrels, run):
             if (query, doc.decode()) in judged:
                 out.append((query, doc.decode(), rank, judged[query, doc.decode()]))
     return out
+
+
+def lacking(texts, message):
+    """The texts that a message does not hold as whole words: row 2 is not named by 12, 2.5 or q2."""
+
+    def named(text):
+        number = text.replace(".", "").isdigit()
+        before, after = (r"(?<![\w.])", r"(?!\w|\.\d)") if number else (r"(?<!\w)", r"(?!\w)")
+        return re.search(before + re.escape(text) + after, message, re.IGNORECASE)
+
+    return [text for text in texts if not named(text)]

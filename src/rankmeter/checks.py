@@ -1,5 +1,6 @@
 """The rules on input: what is refused, with the row; what is worth a warning, with a count."""
 
+import math
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -146,7 +147,8 @@ class _Rows:
             typed = self._converted(series)
         else:
             raise DataError(f"{self._place(series)} has type {kind}; {column.name} is a number, so convert the column")
-        if typed.is_nan().any():
+        # a sum is a number unless one of the values is none, and is the fastest look at all of them
+        if not math.isfinite(typed.sum()) and typed.is_nan().any():
             self.refuse(typed.is_nan(), series, "is not a number (NaN) and has no place in an order; mend these rows")
         return typed
 

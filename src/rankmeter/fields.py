@@ -8,10 +8,13 @@ from rankmeter.compiler import callable_compiled, compiled
 
 Array = np.ndarray[Any, Any]
 
-NEWLINE, RETURN, SPACE, TAB, HASH = 10, 13, 32, 9, 35
+NEWLINE, RETURN, SPACE, TAB, HASH, QUOTE = 10, 13, 32, 9, 35, 34
 
 INLINE = 12
 """Bytes that an Arrow string view holds itself."""
+
+STRAY, OPEN, BEHIND = -1, -2, -3
+"""What is wrong with quotes, in place of a number of fields: one inside a field, no closing one, text behind it."""
 
 
 class Shape(NamedTuple):
@@ -21,29 +24,37 @@ class Shape(NamedTuple):
         fields: number of fields.
         separator: the byte between fields; -1: any run of spaces and tabs.
         rest: whether text behind the last field belongs to it.
-        comments: whether a line that begins with `#` is none.
     """
 
     fields: int
     separator: int
     rest: bool
-    comments: bool
 
 
 class Fields(NamedTuple):
     """Where the fields are.
 
     Attributes:
-        begin: int32, one row per data line, one column per field.
+        begin: int32, one row per data line, one column per field; -1 for a field that is absent (null).
         end: int32, likewise.
         line: int32, the line of each row, from 0.
-        wrong: int64, the first line with another number of fields (or -1), that number, where it begins and ends.
+        wrong: int64, the first line with another number of fields (or -1), that number, where it begins.
     """
 
     begin: Array
     end: Array
     line: Array
     wrong: Array
+
+
+def room(lines: int, shape: Shape) -> Fields:
+    """Arrays for the fields of so many lines, and for an empty one behind the last line end."""
+    return Fields(
+        np.empty((lines + 1, shape.fields), np.int32),
+        np.empty((lines + 1, shape.fields), np.int32),
+        np.empty(lines + 1, np.int32),
+        np.full(3, -1, np.int64),
+    )
 
 
 @compiled
@@ -56,78 +67,141 @@ def count_lines(data: Any) -> int:
 
 
 @compiled
-def find_fields(data: Any, shape: Any, found: Any) -> int:
-    """Cut a text into lines and fields; returns the number of data lines, stops at the first wrong one."""
-    row = line = start = 0
+def find_blanks(data: Any, shape: Any, found: Any) -> int:
+    """Cut lines at runs of spaces and tabs; returns the number of data lines, stops at the first wrong one.
+
+    Lines without a field and those that begin with `#` are no data.
+    """
+    row = line = start = begin = count = 0
     size = len(data)
-    while start < size:
-        stop = start
-        while stop < size and data[stop] != NEWLINE:
-            stop += 1
-        end = stop
-        while end > start and (data[end - 1] == RETURN or (shape.separator < 0 and is_blank(data[end - 1]))):
-            end -= 1
-        if end > start and not (shape.comments and data[start] == HASH):
-            count = cut_blanks(data, start, end, shape, found, row)
-            if shape.separator >= 0:
-                count = cut_separated(data, start, end, shape, found, row)
-            if count != shape.fields and count > 0:
-                found.wrong[0], found.wrong[1], found.wrong[2], found.wrong[3] = line, count, start, end
+    for i in range(size + 1):
+        byte = data[i] if i < size else NEWLINE
+        if byte > SPACE or (byte != SPACE and byte != TAB and byte != NEWLINE):
+            continue
+        end = i - 1 if byte == NEWLINE and i > begin and data[i - 1] == RETURN else i
+        if end > begin:
+            if count < shape.fields:
+                found.begin[row, count] = begin
+                found.end[row, count] = end
+            elif shape.rest:
+                found.end[row, shape.fields - 1] = end
+            count += 1
+        begin = i + 1
+        if byte == NEWLINE:
+            is_data = count > 0 and data[start] != HASH
+            if is_data and (count < shape.fields or (count > shape.fields and not shape.rest)):
+                found.wrong[0], found.wrong[1], found.wrong[2] = line, count, start
                 return row
             found.line[row] = line
-            row += count > 0
-        line += 1
-        start = stop + 1
+            row += is_data
+            line += 1
+            start, count = i + 1, 0
+    return row
+
+
+@compiled
+def find_separated(data: Any, shape: Any, found: Any) -> int:
+    """Cut lines at single separators; returns the number of data lines, stops at the first wrong one.
+
+    Empty lines are no data, and empty fields are absent.
+    """
+    row = line = start = begin = count = 0
+    size = len(data)
+    for i in range(size + 1):
+        byte = data[i] if i < size else NEWLINE
+        if byte != shape.separator and byte != NEWLINE:
+            continue
+        end = i - 1 if byte == NEWLINE and i > begin and data[i - 1] == RETURN else i
+        if count < shape.fields:
+            found.begin[row, count] = begin if end > begin else -1
+            found.end[row, count] = end if end > begin else -1
+        count += 1
+        begin = i + 1
+        if byte == NEWLINE:
+            if count > 1 or end > start:
+                if count != shape.fields:
+                    found.wrong[0], found.wrong[1], found.wrong[2] = line, count, start
+                    return row
+                found.line[row] = line
+                row += 1
+            line += 1
+            start, count = i + 1, 0
+    return row
+
+
+@compiled
+def find_quoted(data: Any, shape: Any, found: Any) -> int:
+    """Cut lines as `find_separated` does, where fields may stand in quotes (RFC 4180).
+
+    Doubled quotes inside quoted fields are made single in place, so `data` changes. A field of two quotes is absent
+    too: writers that quote everything have no other way to leave one out.
+    """
+    row = line = i = 0
+    size = len(data)
+    while i < size:
+        start, count, breaks, more = i, 0, 0, True
+        while more:
+            quoted = i < size and data[i] == QUOTE
+            begin, end, stop, inner = (
+                quoted_field(data, i, shape.separator) if quoted else plain_field(data, i, shape.separator)
+            )
+            if stop < 0:
+                found.wrong[0], found.wrong[1], found.wrong[2] = line, stop, start
+                return row
+            if count < shape.fields:
+                found.begin[row, count] = begin
+                found.end[row, count] = end
+            count += 1
+            breaks += inner
+            more = stop < size and data[stop] != NEWLINE
+            i = stop + 1
+        blank = count == 1 and end < 0 and stop < start + 2
+        if count != shape.fields and not blank:
+            found.wrong[0], found.wrong[1], found.wrong[2] = line, count, start
+            return row
+        found.line[row] = line
+        row += not blank
+        line += 1 + breaks
     return row
 
 
 @callable_compiled
-def is_blank(byte: Any) -> Any:
-    """Whether a byte is a space or a tab."""
-    return (byte == SPACE) | (byte == TAB)
-
-
-@compiled
-def cut_blanks(data: Any, start: int, end: int, shape: Any, found: Any, row: int) -> int:
-    """Fields between runs of blanks; returns how many there are."""
-    if shape.separator >= 0:
-        return 0
-    count, i = 0, start
-    while i < end:
-        while i < end and is_blank(data[i]):
+def quoted_field(data: Any, i: int, separator: int) -> Any:
+    """The field that begins with the quote at `i`: as `plain_field`, and how many line ends it holds."""
+    begin = end = i + 1
+    i, breaks, size = begin, 0, len(data)
+    while i < size:
+        if data[i] == QUOTE:
             i += 1
-        if i == end:
-            break
-        begin = i
-        last = shape.rest and count == shape.fields - 1
-        i = end if last else i
-        while i < end and not is_blank(data[i]):
-            i += 1
-        if count < shape.fields:
-            found.begin[row, count] = begin
-            found.end[row, count] = i
-        count += 1
-    return count
+            if i == size or data[i] != QUOTE:
+                i += i < size and data[i] == RETURN and (i + 1 == size or data[i + 1] == NEWLINE)
+                fine = i == size or data[i] == separator or data[i] == NEWLINE
+                stop = i if fine else BEHIND
+                return (begin, end, stop, breaks) if end > begin else (-1, -1, stop, breaks)
+        breaks += data[i] == NEWLINE
+        data[end] = data[i]
+        end += 1
+        i += 1
+    return begin, end, OPEN, breaks
 
 
-@compiled
-def cut_separated(data: Any, start: int, end: int, shape: Any, found: Any, row: int) -> int:
-    """Fields between single separators; returns how many there are."""
-    count, begin = 0, start
-    for i in range(start, end + 1):
-        if i == end or data[i] == shape.separator:
-            if count < shape.fields:
-                found.begin[row, count] = begin
-                found.end[row, count] = i
-            count += 1
-            begin = i + 1
-    return count
+@callable_compiled
+def plain_field(data: Any, i: int, separator: int) -> Any:
+    """The field without quotes at `i`: where it begins and ends (-1: it is empty), where the next byte is, 0."""
+    begin, size = i, len(data)
+    while i < size and data[i] != separator and data[i] != NEWLINE:
+        if data[i] == QUOTE:
+            return begin, i, STRAY, 0
+        i += 1
+    last = i == size or data[i] == NEWLINE
+    end = i - 1 if last and i > begin and data[i - 1] == RETURN else i
+    return (begin, end, i, 0) if end > begin else (-1, -1, i, 0)
 
 
 @compiled
 def string_views(data: Any, begin: Any, end: Any, views: Any) -> Any:
-    """One column as Arrow string views (16 bytes each, written to `views`); counts empty and long fields."""
-    empty = long = 0
+    """One column as Arrow string views (16 bytes each, written to `views`); counts absent and long fields."""
+    absent = long = 0
     for row in range(len(begin)):
         first, length = begin[row], end[row] - begin[row]
         at = 16 * row
@@ -139,9 +213,9 @@ def string_views(data: Any, begin: Any, end: Any, views: Any) -> Any:
             views[at + 4 + i] = data[first + i]
         if length > INLINE:
             put_int(views, at + 12, first)
-        empty += length == 0
+        absent += first < 0
         long += length > INLINE
-    return empty, long
+    return absent, long
 
 
 @callable_compiled
@@ -151,13 +225,3 @@ def put_int(out: Any, at: Any, value: Any) -> None:
     out[at + 1] = (value >> 8) & 0xFF
     out[at + 2] = (value >> 16) & 0xFF
     out[at + 3] = (value >> 24) & 0xFF
-
-
-def room(lines: int, shape: Shape) -> Fields:
-    """Arrays for the fields of so many lines."""
-    return Fields(
-        np.empty((lines, shape.fields), np.int32),
-        np.empty((lines, shape.fields), np.int32),
-        np.empty(lines, np.int32),
-        np.full(4, -1, np.int64),
-    )

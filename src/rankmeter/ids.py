@@ -12,6 +12,9 @@ from rankmeter.words import INTEGER, LONG, SHORT, Ids, Table
 
 Array = np.ndarray[Any, Any]
 
+LONGEST_SHORT = 12
+"""Bytes of text that an Arrow string view holds itself."""
+
 NO_OFFSETS = np.zeros(0, np.int64)
 NO_BYTES = np.zeros(0, np.uint8)
 
@@ -36,8 +39,15 @@ def kind_of(series: pl.Series, other: pl.DataType) -> int:
         return INTEGER
     if series.dtype.is_integer():
         return LONG if len(series) and series.abs().max() >= 10**11 else SHORT  # type: ignore[operator]  # an integer
-    long = series.str.len_bytes().max()
-    return LONG if isinstance(long, int) and long > 12 else SHORT
+    return LONG if _has_long(series.rechunk()) else SHORT
+
+
+def _has_long(series: pl.Series) -> bool:
+    """Whether any text has more bytes than a string view holds itself; such text lies in buffers of its own."""
+    if not any(buffer is not None and buffer.size for buffer in _view_array(series).buffers()[2:]):
+        return False
+    longest = series.str.len_bytes().max()
+    return isinstance(longest, int) and longest > LONGEST_SHORT
 
 
 def _frozen(array: Array, width: int, offsets: Array = NO_OFFSETS, data: Array = NO_BYTES) -> Ids:

@@ -30,12 +30,14 @@ class Lists(NamedTuple):
         query: int64, the number of each list's query, or -1.
         key: float64, what orders the documents, downwards.
         ids: the documents.
+        query_ids: the query of each list, held like the documents; empty where they cannot be compared.
     """
 
     offsets: Array
     query: Array
     key: Array
     ids: Ids
+    query_ids: Ids
 
 
 class Found(NamedTuple):
@@ -46,6 +48,7 @@ class Found(NamedTuple):
         judgement: int64, the number of the judgement of each hit, in rank order.
         rank: int64, its rank, from 1.
         tied: uint8, per list, whether a hit shares its key with another document.
+        own: int64, per list, rows whose document id is the query id.
         repeats: int64, number of repeated documents, then list and positions of the first.
     """
 
@@ -53,6 +56,7 @@ class Found(NamedTuple):
     judgement: Array
     rank: Array
     tied: Array
+    own: Array
     repeats: Array
 
 
@@ -101,6 +105,8 @@ def find_hits(lists: Any, judged: Any, found: Any, scratch: Any) -> None:  # noq
             epoch = np.int64(1)
         base = start - epoch
         fill_hashes(words, width, start, hashes[: stop - start])
+        if n * step < len(lists.query_ids.words):
+            found.own[n] = count_own(lists, n, start, stop)
         for i in range(start, stop):
             h = hashes[i - start]
             slot = h >> shift
@@ -131,6 +137,22 @@ def find_hits(lists: Any, judged: Any, found: Any, scratch: Any) -> None:  # noq
                 entry = np.int64(table[slot])
         found.offsets[n + 1] = hit
         epoch += stop - start
+
+
+@compiled
+def count_own(lists: Any, n: int, start: int, stop: int) -> int:
+    """Rows of a list whose document id is the query id."""
+    step = max(lists.ids.width, 1)
+    first, last = lists.query_ids.words[n * step], lists.query_ids.words[n * step + step - 1]
+    words = lists.ids.words[start * step : stop * step]
+    equal = 0
+    for i in range(stop - start):
+        equal += (words[i * step] == first) & (words[i * step + step - 1] == last)
+    if equal and lists.ids.width == LONG:
+        equal = 0
+        for i in range(start, stop):
+            equal += same(lists.query_ids, n, lists.ids, i)
+    return equal
 
 
 @compiled
@@ -261,26 +283,6 @@ def ranks_from_order(lists: Any, number: int, found: Any, scratch: Any) -> None:
         own = key[order[r]]
         if (r + 1 < n and key[order[r + 1]] == own) or (r > 0 and key[order[r - 1]] == own):
             found.tied[number] = 1
-
-
-@compiled
-def own_rows(lists: Any, query_ids: Any) -> Any:
-    """Rows of each judged list whose document id is the query id (int64); both are held in the same way."""
-    out = np.zeros(len(lists.query), np.int64)
-    words, width = lists.ids.words, max(lists.ids.width, 1)
-    for n in range(len(lists.query)):
-        if lists.query[n] < 0:
-            continue
-        first, last = query_ids.words[n * width], query_ids.words[n * width + width - 1]
-        equal = 0
-        for i in range(lists.offsets[n], lists.offsets[n + 1]):
-            equal += (words[i * width] == first) & (words[i * width + width - 1] == last)
-        if equal and lists.ids.width == LONG:
-            equal = 0
-            for i in range(lists.offsets[n], lists.offsets[n + 1]):
-                equal += same(query_ids, n, lists.ids, i)
-        out[n] = equal
-    return out
 
 
 @compiled

@@ -5,6 +5,7 @@ neighbours, so they are set aside and evaluated at the end; batches need no orde
 be scattered, the pass is given up and `rankmeter.scattered` takes over.
 """
 
+import math
 import os
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -17,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from rankmeter import matching
-from rankmeter.checks import Tally
+from rankmeter.checks import Notice, Tally
 from rankmeter.errors import DataError, shortened
 from rankmeter.qrels import QrelsIndex
 from rankmeter.ranking import Matcher, Order, RankedLists, Repeat, flat_lists, nested_lists
@@ -62,15 +63,35 @@ class Silent:
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
-    """What all passes share; `judgements` is what messages call the qrels."""
+class Prepared:
+    """What is made of the judgements and the queries table before lists can be matched."""
 
-    judgements: str
     index: QrelsIndex
     matcher: Matcher
     segments: Segments
+    notices: tuple[Notice, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What all passes share.
+
+    Attributes:
+        judgements: what messages call the qrels.
+        prepared: what lists are matched with; the first batches are read while it is made.
+        resources: threads and batch size.
+        progress: who is told.
+    """
+
+    judgements: str
+    prepared: Future[Prepared]
     resources: Resources
     progress: Progress
+
+    @property
+    def index(self) -> QrelsIndex:
+        """The judgements, as soon as they are indexed."""
+        return self.prepared.result().index
 
     @property
     def threads(self) -> int:
@@ -112,7 +133,8 @@ class Pass:
             others = frame["tag"] != self.source.first_tag
             self.tally(self.name).add("mixed-tags", int(others.sum()), smallest(frame["tag"].filter(others)))
             frame = frame.drop("tag")
-        if "score" in frame.columns and (endless := frame["score"].is_infinite()).any():
+        if "score" in frame.columns and not math.isfinite(frame["score"].sum()):
+            endless = frame["score"].is_infinite()
             names = frame["query_id"].filter(endless).cast(pl.String)
             self.tally(self.name).distinct("infinite-score", names.hash().to_numpy(), smallest(names))
         return frame
@@ -130,14 +152,14 @@ class Pass:
         runs = list(self._runs(lists))
         for run, chosen in runs:
             self.store.claim(run, query if chosen.all() else query[chosen])
-        hits, repeat, own = self.work.matcher.hits(lists, query)
+        hits, repeat, own = self.work.prepared.result().matcher.hits(lists, query)
         if repeat is not None:
             raise self._repeated(lists, repeat)
         odd = matching.contradictions(lists.offsets, query, lists.key, lists.rank) if lists.rank is not None else None
         for run, chosen in runs:
             self._count(run, lists, query, chosen, own, odd)
             self.store.add(run, selected(hits, chosen & (query >= 0)))
-        self.work.segments.add(query, lists.heads, self.source.label)
+        self.work.prepared.result().segments.add(query, lists.heads, self.source.label)
 
     def tally(self, run: str) -> Tally:
         """What was counted in a run."""

@@ -1,23 +1,23 @@
 """The pipeline: inputs are opened, judgements indexed, runs matched and measured, values gathered into a result."""
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from rankmeter.checks import Notice
 from rankmeter.conventions import Rules
 from rankmeter.errors import DataError, UsageError, shortened
 from rankmeter.notices import check_overlap, input_notices, run_notices, segment_notices
-from rankmeter.passes import Pass, Progress, Silent, Work, contiguous
+from rankmeter.passes import Pass, Prepared, Progress, Silent, Work, contiguous
 from rankmeter.qrels import QrelsIndex, build_index
 from rankmeter.ranking import Matcher, Order
 from rankmeter.request import Reading, Request, RunInput
 from rankmeter.result import Evaluated, Result
 from rankmeter.scattered import scattered
 from rankmeter.schema import LABELLED, QRELS, QUERIES, RUN_TABLE
-from rankmeter.segments import Segments
+from rankmeter.segments import Segments, check_segments
 from rankmeter.sources.paths import stem_of
 from rankmeter.sources.source import Source, Spec, open_source
 from rankmeter.sources.text import TextPart
@@ -41,12 +41,20 @@ def execute(request: Request, progress: Progress | None = None) -> Result:
         )
     names = [_run_name(given, source) for given, source in runs]
     _check_names(names)
+    sources = [source for _, source in runs]
+    check_segments(request.by, [judgements, *([queries] if queries else [])], sources)
+    with ThreadPoolExecutor(1, thread_name_prefix="rankmeter-index") as indexer:
+        prepared = indexer.submit(_prepare, request, judgements, queries)
+        work = Work(judgements.label, prepared, request.resources, progress or Silent())
+        passes = [_evaluate_run(source, name, request, work) for source, name in zip(sources, names, strict=True)]
+    return _gather(request, judgements, queries, passes)
+
+
+def _prepare(request: Request, judgements: Source, queries: Source | None) -> Prepared:
+    """What lists are matched with."""
     index, notices = build_index(judgements, from_log=request.labelled is not None)
-    segments = Segments(request.by, index, queries)
     matcher = Matcher(index.documents, index.offsets, request.rules.ties)
-    work = Work(judgements.label, index, matcher, segments, request.resources, progress or Silent())
-    passes = [_evaluate_run(source, name, request, work) for (_, source), name in zip(runs, names, strict=True)]
-    return _gather(request, judgements, queries, passes, notices)
+    return Prepared(index, matcher, Segments(request.by, index, queries), tuple(notices))
 
 
 def _check_request(request: Request) -> None:
@@ -135,11 +143,10 @@ def _check_names(names: Sequence[str]) -> None:
 
 def _evaluate_run(source: Source, name: str, request: Request, work: Work) -> Pass:
     """All lists of one input."""
-    work.segments.check(source)
     order = _order(source, request.rules)
 
     def attempt() -> Pass:
-        store = Store(work.index, request.measures, request.rules.relevance_level, keep_hits=request.keep_hits)
+        store = Store(lambda: work.index, request.measures, request.rules.relevance_level, keep_hits=request.keep_hits)
         return Pass(source, name, order, store, work)
 
     work.progress.start(source.rows, source.size)
@@ -150,29 +157,30 @@ def _evaluate_run(source: Source, name: str, request: Request, work: Work) -> Pa
         done = attempt()
         work.progress.start(source.rows, source.size)
         scattered(done)
-    work.progress.finish()
+    finally:
+        work.progress.finish()
     if "run" not in source.columns:
         done.tally(name)
     done.store.complete()
     return done
 
 
-def _gather(
-    request: Request, judgements: Source, queries: Source | None, passes: Sequence[Pass], notices: list[Notice]
-) -> Result:
+def _gather(request: Request, judgements: Source, queries: Source | None, passes: Sequence[Pass]) -> Result:
     """The result of all passes."""
     work = passes[0].work
+    segments = work.prepared.result().segments
     evaluated = [
         Evaluated(run, done.store.runs[run], done.tallies[run]) for done in passes for run in sorted(done.tallies)
     ]
     _check_names([run.name for run in evaluated])
     _check_values(evaluated, request, work.index)
-    by = work.segments.frame()
+    by = segments.frame()
+    notices = [*work.prepared.result().notices]
     notices += input_notices([judgements, *(done.source for done in passes)], request, work.index)
     for done in passes:
         check_overlap(done)
         notices += run_notices(done, request)
-    notices += segment_notices(by, work.index, work.segments.from_run)
+    notices += segment_notices(by, work.index, segments.from_run)
     inputs: dict[str, Any] = {
         "qrels": judgements.describe(),
         "runs": [done.source.describe() for done in passes],

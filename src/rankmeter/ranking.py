@@ -158,7 +158,8 @@ class Matcher:
         kind = kind_of(lists.doc_id, self._documents.series.dtype)
         judged = self._judged(kind)
         found = self._room(query, lists)
-        given = Lists(lists.offsets, query, lists.key, held(lists.doc_id, kind))
+        comparable = lists.query_id if kind != INTEGER or lists.query_id.dtype.is_integer() else lists.doc_id[:0]
+        given = Lists(lists.offsets, query, lists.key, held(lists.doc_id, kind), held(comparable, kind))
         longest = int(np.diff(lists.offsets).max(initial=1))
         matching.match(given, judged, self._ties, found, scratch(longest))
         total = int(found.offsets[-1])
@@ -166,13 +167,7 @@ class Matcher:
             query, np.diff(lists.offsets), found.offsets, found.judgement[:total], found.rank[:total], found.tied
         )
         repeat = Repeat(*map(int, found.repeats)) if found.repeats[0] else None
-        return hits, repeat, self._own_rows(given, lists.query_id, kind)
-
-    def _own_rows(self, given: Lists, query_id: pl.Series, kind: int) -> Array:
-        """Rows of each list whose document is the query itself (int64)."""
-        if kind == INTEGER and not query_id.dtype.is_integer():
-            return np.zeros(len(query_id), np.int64)
-        return np.asarray(matching.own_rows(given, held(query_id, kind)))
+        return hits, repeat, found.own
 
     def _room(self, query: Array, lists: RankedLists) -> Found:
         """Arrays large enough for all hits: a list has at most as many as its query's judgements."""
@@ -183,6 +178,7 @@ class Matcher:
             np.empty(most, np.int64),
             np.empty(most, np.int64),
             np.zeros(len(query), np.uint8),
+            np.zeros(len(query), np.int64),
             np.zeros(4, np.int64),
         )
 

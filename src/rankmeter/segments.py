@@ -13,6 +13,28 @@ from rankmeter.schema import PER_QUERY, SUMMARY
 from rankmeter.sources.source import Source
 
 
+def check_segments(by: Sequence[str], before: Sequence[Source], runs: Sequence[Source]) -> None:
+    """Refuse a segment that no input has, or that is named like a column of the output.
+
+    Args:
+        by: the segments.
+        before: the inputs that are asked first: the queries table and the qrels.
+        runs: the runs, each of which must have what these lack.
+
+    Raises:
+        UsageError: naming the column.
+    """
+    taken = {column.name for table in (PER_QUERY, SUMMARY) for column in table.columns}
+    for name in by:
+        if name in taken:
+            raise UsageError(f'a segment cannot be called "{name}", which is a column of the output; rename it')
+        if any(name in source.columns for source in before):
+            continue
+        for source in runs:
+            if name not in source.columns:
+                raise UsageError(f'no input has a column "{name}" for --by; {source.label} has none of that name')
+
+
 class Segments:
     """The segment of each query, filled while runs are read where the run holds it."""
 
@@ -20,12 +42,8 @@ class Segments:
         """Take what the queries table and the qrels hold; the rest must come from the runs.
 
         Raises:
-            UsageError: a column is named like an output column.
             DataError: a segment has two values for one query.
         """
-        for name in by:
-            if name in {column.name for table in (PER_QUERY, SUMMARY) for column in table.columns}:
-                raise UsageError(f'a segment cannot be called "{name}", which is a column of the output; rename it')
         self._by = tuple(by)
         self._index = index
         self._lock = threading.Lock()
@@ -42,16 +60,6 @@ class Segments:
             columns = [pl.Series("query", query), *(heads[name] for name in self.from_run)]
             with self._lock:
                 self._parts.append(pl.DataFrame(columns).filter(judged).with_columns(input=pl.lit(label)))
-
-    def check(self, source: Source) -> None:
-        """Refuse a segment that no input has.
-
-        Raises:
-            UsageError: the column is in none of the inputs.
-        """
-        for name in self.from_run:
-            if name not in source.columns:
-                raise UsageError(f'no input has a column "{name}" for --by; {source.label} has none of that name')
 
     def frame(self) -> pl.DataFrame:
         """One row per query with its segments.

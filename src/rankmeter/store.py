@@ -1,7 +1,7 @@
 """Where values are kept: one column per measure and run, by the number of the query."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -43,7 +43,10 @@ class RunValues:
 class Store:
     """The values of all runs of one input."""
 
-    def __init__(self, index: QrelsIndex, measures: Sequence[Asked], level: float, *, keep_hits: bool) -> None:
+    def __init__(
+        self, index: Callable[[], QrelsIndex], measures: Sequence[Asked], level: float, *, keep_hits: bool
+    ) -> None:
+        """Nothing yet; `index` gives the judgements once they are there."""
         self.runs: dict[str, RunValues] = {}
         self._index = index
         self._measures = measures
@@ -75,7 +78,7 @@ class Store:
     def run(self, name: str) -> RunValues:
         """The values of a run, empty at first."""
         if name not in self.runs:
-            n = len(self._index)
+            n = len(self._index())
             self.runs[name] = RunValues(
                 np.zeros((len(self._measures), n)), np.zeros(n, np.int64), np.zeros(n, np.uint8), np.zeros(n, np.uint8)
             )
@@ -90,7 +93,7 @@ class Store:
 
     def _values(self, hits: Hits) -> Array:
         """One row per measure, one column per list."""
-        index = self._index
+        index = self._index()
         seen = KernelHits(
             hits.offsets,
             hits.rank,

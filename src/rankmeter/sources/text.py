@@ -6,6 +6,7 @@ Files are read in chunks of whole lines. Chunks are cut one after the other and 
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
@@ -18,7 +19,7 @@ from rankmeter import fields
 from rankmeter.errors import DataError, StorageError, shortened
 from rankmeter.fields import Array, Fields, Shape
 from rankmeter.sources.base import Batch
-from rankmeter.sources.compressed import MARK, QUOTE, Chunk, chunks, read_all
+from rankmeter.sources.compressed import QUOTE, Chunk, chunks, has_mark, label_of, read_all
 
 TREC = {
     "trec-qrels": ("query_id", "iteration", "doc_id", "grade"),
@@ -29,6 +30,16 @@ SEPARATORS = {"csv": ",", "tsv": "\t"}
 BYTES_A_ROW = 48
 SMALLEST_CHUNK = 1 << 10
 FIRST_LINES = 1 << 16
+LOOKED_AT = 1 << 10
+"""Bytes of each end of a long line that messages look at."""
+
+WRONG_QUOTES = {
+    fields.STRAY: "holds a quote inside a field that is not quoted; quote the field and double the quotes in it",
+    fields.OPEN: "a quote is not closed; check the quotes of this row",
+    fields.BEHIND: "holds text behind a closing quote; double the quotes inside a quoted field",
+}
+SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+"""Half of a character beyond 16 bits, which JSON may escape and only a pair of which is text."""
 
 
 def open_text(path: str, kind: str, *, header: bool = True) -> "TextPart":
@@ -44,19 +55,26 @@ def open_text(path: str, kind: str, *, header: bool = True) -> "TextPart":
         StorageError: it cannot be read.
     """
     part = JsonPart(path, kind) if kind == "jsonl" else TextPart(path, kind, header=header)
-    if not part.start:
+    if part.is_empty:
         raise DataError(f"{part.label} is empty (0 bytes); most likely the job that writes it failed")
     return part
 
 
 class TextPart:
-    """A text file whose fields are all text; numbers are parsed, and refused by row, later."""
+    """A text file whose fields are all text; numbers are parsed, and refused by row, later.
+
+    Attributes:
+        label: the path, as messages show it.
+        size: bytes on disk; 0 for standard input.
+        rows: None: unknown before reading.
+        is_text: whether every field is text.
+    """
 
     is_text = True
     rows: int | None = None
 
     def __init__(self, path: str, kind: str, *, header: bool = True) -> None:
-        self.label = "standard input" if path == "-" else path
+        self.label = label_of(path)
         self.size = 0 if path == "-" else _size(path)
         self._path = path
         self._kind = kind
@@ -64,147 +82,170 @@ class TextPart:
         self._header = header and kind in SEPARATORS
 
     @cached_property
-    def start(self) -> bytes:
-        """The first lines of the file."""
-        first = next(chunks(self._path, self._held, FIRST_LINES, quoted=self._kind == "csv"), None)
-        return first.data if first else b""
+    def is_empty(self) -> bool:
+        """Whether there is not one byte of text, once decompressed."""
+        return next(self.chunks(FIRST_LINES), None) is None
 
     @cached_property
     def has_mark(self) -> bool:
         """Whether the file begins with a byte-order mark."""
-        if self._held is not None:
-            return self._held.startswith(MARK)
-        with Path(self._path).open("rb") as file:
-            return file.read(len(MARK)) == MARK
+        return has_mark(self._path, self._held)
+
+    def chunks(self, size: int) -> Iterator[Chunk]:
+        """The file in chunks of about `size` bytes."""
+        return chunks(self._path, self._held, size, quoted=self._kind == "csv")
 
     @cached_property
     def names(self) -> tuple[str, ...]:
         """Names of the columns."""
         if self._kind in TREC:
             return TREC[self._kind]
-        first = self._first_row()
+        _, first = self._first_row
         if not self._header:
             return tuple(str(number) for number in range(1, len(first) + 1))
+        if not first:
+            raise DataError(f"{self.label} holds only blank lines; the first line must give the names of the columns")
         for name in first:
             if first.count(name) > 1:
                 raise DataError(f'{self.label}: two columns are called "{shortened(name)}"; give each its own name')
         return tuple(first)
 
-    def _first_row(self) -> list[str]:
-        text = self.start.decode("utf-8", errors="replace")
-        if self._kind == "csv":
-            return next((row for row in csv.reader(io.StringIO(text, newline="")) if row), [])
-        return next((line.split("\t") for line in text.splitlines() if line), [])
+    @cached_property
+    def _first_row(self) -> tuple[int, list[str]]:
+        """The line and the fields of the first row, names of columns included; no fields where there is no row."""
+        for chunk in self.chunks(FIRST_LINES):
+            check_text(self.label, chunk)
+            for number, line in enumerate(chunk.lines()):
+                text = line.decode()
+                if self._kind in TREC and (row := _trec_row(text, len(self.names))):
+                    return chunk.first_line + number, row
+                if self._kind in SEPARATORS and text:
+                    rest = chunk.data.split(b"\n", number)[number]
+                    return chunk.first_line + number, self._separated_row(text, rest)
+        return 0, []
+
+    def _separated_row(self, line: str, rest: bytes) -> list[str]:
+        """The fields of a line; with quotes it may go on in the lines of `rest`."""
+        if self._kind == "tsv" or '"' not in line:
+            return line.split(SEPARATORS[self._kind])
+        try:
+            return next(csv.reader(io.StringIO(rest.decode(), newline="\n"), strict=True))
+        except (csv.Error, StopIteration) as error:
+            raise DataError(f"{self.label}: the quotes of the first row are wrong ({error}); mend that row") from error
 
     def schema(self) -> Mapping[str, pl.DataType]:
         """Names and types of the columns: all text."""
         return dict.fromkeys(self.names, pl.String())
 
     def first_tag(self) -> str | None:
-        """The tag of the first row of a TREC run."""
-        for line in self.start.decode("utf-8", errors="replace").splitlines():
-            row = line.split(maxsplit=len(TREC["trec-run"]) - 1)
-            if row and not line.startswith("#"):
-                return row[-1].strip() if len(row) == len(TREC["trec-run"]) else None
-        return None
+        """The tag of the first row of a TREC run; None where there is none."""
+        if self._kind != "trec-run":
+            return None
+        _, row = self._first_row
+        return row[-1] if len(row) == len(self.names) else None
 
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[Batch]:
         """Chunks of about `rows` lines."""
-        size = max(SMALLEST_CHUNK, rows * BYTES_A_ROW)
-        skip = self._header
-        for chunk in chunks(self._path, self._held, size, quoted=self._kind == "csv"):
-            lines = _Lines(self, chunk, skip_first=skip)
-            skip = False
+        shape = self.shape
+        header_line = self._first_row[0] if self._header else 0
+        for chunk in self.chunks(max(SMALLEST_CHUNK, rows * BYTES_A_ROW)):
+            lines = _Lines(self, chunk, shape, header_line)
             yield Batch(self, partial(lines.frame, columns), lines.row)
 
     @property
     def shape(self) -> Shape:
         """How lines are cut."""
         separator = ord(SEPARATORS[self._kind]) if self._kind in SEPARATORS else -1
-        trec = self._kind in TREC
-        return Shape(len(self.names), separator, self._kind == "trec-run", trec)
+        return Shape(len(self.names), separator, self._kind == "trec-run")
 
     def wrong_line(self, line: int, count: int, text: bytes) -> DataError:
-        """The error for a line with another number of fields."""
+        """The error for a line with another number of fields, or with wrong quotes."""
+        shown = f'the line reads "{_shown(text)}"'
+        if count in WRONG_QUOTES:
+            return DataError(f"{self.label} row {line}: {WRONG_QUOTES[count]}; {shown}")
         expected = f"{len(self.names)} expected ({' '.join(self.names)})"
-        shown = shortened(text.decode("utf-8", errors="replace"))
-        return DataError(f'{self.label} row {line}: {count} fields, {expected}; the line reads "{shown}"')
+        return DataError(f"{self.label} row {line}: {count} fields, {expected}; {shown}")
+
+
+def _shown(line: bytes) -> str:
+    """A line for a message; of a long one only the ends are looked at."""
+    text = line if len(line) <= 2 * LOOKED_AT else line[:LOOKED_AT] + line[-LOOKED_AT:]
+    return shortened(text.decode("utf-8", errors="replace"))
+
+
+def _trec_row(line: str, count: int) -> list[str]:
+    """The fields of a TREC line, the last with blanks in it; none in a comment.
+
+    >>> _trec_row("q1 Q0 d 1 2.5 my tag ", 6)
+    ['q1', 'Q0', 'd', '1', '2.5', 'my tag']
+    """
+    text = line.strip(" \t")
+    return re.split("[ \t]+", text, maxsplit=count - 1) if text and not line.startswith("#") else []
 
 
 class _Lines:
     """The lines of one chunk."""
 
-    def __init__(self, part: TextPart, chunk: Chunk, *, skip_first: bool) -> None:
+    def __init__(self, part: TextPart, chunk: Chunk, shape: Shape, header_line: int) -> None:
         self._part = part
         self._chunk = chunk
-        self._skip_first = skip_first
+        self._shape = shape
+        self._header_line = header_line
 
     def frame(self, columns: Sequence[str]) -> pl.DataFrame:
         """The asked columns, all text; empty fields of CSV and TSV are null."""
-        _check_text(self._part.label, self._chunk)
-        if self._part.shape.separator == ord(",") and QUOTE in self._chunk.data:
-            names = self._part.names
-            rows = [row for _, row in self._quoted_rows()]
-            return pl.DataFrame(
-                [pl.Series(name, [row[names.index(name)] or None for row in rows], pl.String) for name in columns]
-            )
-        data = np.frombuffer(self._chunk.data, np.uint8)
-        found = self._fields
-        first = self._first_row
-        series = []
-        for name in columns:
-            column = self._part.names.index(name)
-            series.append(_column(data, found.begin[first:, column], found.end[first:, column]).alias(name))
-        return pl.DataFrame(series)
-
-    @cached_property
-    def _fields(self) -> Fields:
-        """Where the fields are, the rows cut to those there are."""
-        shape = self._part.shape
-        data = np.frombuffer(self._chunk.data, np.uint8)
-        found = fields.room(fields.count_lines(data), shape)
-        rows = fields.find_fields(data, shape, found)
-        line, count, start, end = (int(number) for number in found.wrong)
-        if line >= 0:
-            raise self._part.wrong_line(self._chunk.first_line + line, count, self._chunk.data[start:end])
-        return Fields(found.begin[:rows], found.end[:rows], found.line[:rows], found.wrong)
-
-    @property
-    def _first_row(self) -> int:
-        return 1 if self._skip_first else 0
-
-    def _quoted_rows(self) -> Iterator[tuple[int, list[str]]]:
-        """Rows of a CSV chunk with quotes, each with the line it begins at."""
-        reader = csv.reader(io.StringIO(self._chunk.data.decode("utf-8"), newline=""), strict=True)
-        line, number = self._chunk.first_line, 0
-        try:
-            for row in reader:
-                if row and not (self._skip_first and number == 0):
-                    if len(row) != len(self._part.names):
-                        raise self._part.wrong_line(line, len(row), ",".join(row).encode())
-                    yield line, row
-                number += bool(row)
-                line = self._chunk.first_line + reader.line_num
-        except csv.Error as error:
-            raise DataError(f"{self._part.label} row {line}: {error}; check the quotes of this row") from error
+        check_text(self._part.label, self._chunk)
+        data, found = self._found()
+        numbers = [self._part.names.index(name) for name in columns]
+        return pl.DataFrame(
+            [
+                _column(data, found.begin[:, number], found.end[:, number]).alias(name)
+                for number, name in zip(numbers, columns, strict=True)
+            ]
+        )
 
     def row(self, position: int) -> int:
         """The line of a row."""
-        if self._part.shape.separator == ord(",") and QUOTE in self._chunk.data:
-            return [line for line, _ in self._quoted_rows()][position]
-        return int(self._fields.line[position + self._first_row]) + self._chunk.first_line
+        return int(self._rows[position]) + self._chunk.first_line
+
+    @cached_property
+    def _rows(self) -> Array:
+        """The line of each row; only messages need them."""
+        return self._found()[1].line.copy()
+
+    def _found(self) -> tuple[Array, Fields]:
+        """The bytes of the chunk, and where the fields of its rows are in them.
+
+        Raises:
+            DataError: a row has another number of fields, or wrong quotes.
+        """
+        data = np.frombuffer(self._chunk.data, np.uint8)
+        found = fields.room(fields.count_lines(data), self._shape)
+        if self._shape.separator < 0:
+            rows = fields.find_blanks(data, self._shape, found)
+        elif self._shape.separator == ord(",") and QUOTE in self._chunk.data:
+            data = data.copy()
+            rows = fields.find_quoted(data, self._shape, found)
+        else:
+            rows = fields.find_separated(data, self._shape, found)
+        line, count, start = (int(number) for number in found.wrong)
+        if line >= 0:
+            text = self._chunk.data[start:].split(b"\n", 1)[0].removesuffix(b"\r")
+            raise self._part.wrong_line(self._chunk.first_line + line, count, text)
+        first = int(rows > 0 and int(found.line[0]) + self._chunk.first_line == self._header_line)
+        return data, Fields(found.begin[first:rows], found.end[first:rows], found.line[first:rows], found.wrong)
 
 
 def _column(data: Array, begin: Array, end: Array) -> pl.Series:
     """One column of fields; long ones stay where they are in the chunk."""
     views = np.empty(16 * len(begin), np.uint8)
-    empty, long = fields.string_views(data, begin, end, views)
+    absent, long = fields.string_views(data, begin, end, views)
     buffers = [None, pa.py_buffer(views), *([pa.py_buffer(data)] if long else [])]
     series = pl.Series(pl.from_arrow(pa.Array.from_buffers(pa.string_view(), len(begin), buffers)))
-    return series.set(series == "", None) if empty else series
+    return series.set(pl.Series(begin < 0), None) if absent else series
 
 
-def _check_text(label: str, chunk: Chunk) -> None:
+def check_text(label: str, chunk: Chunk) -> None:
     """Refuse bytes that are no text.
 
     Raises:
@@ -212,17 +253,31 @@ def _check_text(label: str, chunk: Chunk) -> None:
     """
     data = chunk.data
     if b"\0" in data:
-        line = chunk.first_line + data.count(b"\n", 0, data.index(b"\0"))
+        line = chunk.line_at(data.index(b"\0"))
         raise DataError(f"{label} row {line}: holds a zero byte; is this a text file in UTF-8?")
-    if not data.isascii():
-        try:
-            data.decode("utf-8")
-        except UnicodeDecodeError as error:
-            line = chunk.first_line + data.count(b"\n", 0, error.start)
-            shown = shortened(data[error.start : error.start + 1].hex())
-            raise DataError(
-                f"{label} row {line}: the byte 0x{shown} is not UTF-8; convert the file to UTF-8"
-            ) from error
+    if not data.isascii() and not _is_utf8(data):
+        _refuse_bytes(label, chunk)
+
+
+def _is_utf8(data: bytes) -> bool:
+    """Whether bytes are UTF-8; other threads run meanwhile, which `bytes.decode` does not allow."""
+    offsets = np.array([0, len(data)], np.int64)
+    try:
+        whole = pa.Array.from_buffers(pa.large_string(), 1, [None, pa.py_buffer(offsets), pa.py_buffer(data)])
+        whole.validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _refuse_bytes(label: str, chunk: Chunk) -> None:
+    try:
+        chunk.data.decode()
+    except UnicodeDecodeError as error:
+        line, shown = chunk.line_at(error.start), chunk.data[error.start]
+        raise DataError(
+            f"{label} row {line}: the byte 0x{shown:02x} is not UTF-8; convert the file to UTF-8"
+        ) from error
 
 
 class JsonPart(TextPart):
@@ -231,34 +286,71 @@ class JsonPart(TextPart):
     is_text = False
 
     def schema(self) -> Mapping[str, pl.DataType]:
-        """Names and types of the columns in the first lines."""
-        return self._parsed(Chunk(self.start, 1)).schema
+        """Names and types of the columns in the first lines that hold an object."""
+        frames = (self._parsed(chunk) for chunk in self.chunks(FIRST_LINES))
+        return next((frame.schema for frame in frames if frame.height), pl.Schema())
 
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[Batch]:
         """Chunks of about `rows` lines."""
-        for chunk in chunks(self._path, self._held, max(SMALLEST_CHUNK, rows * BYTES_A_ROW)):
+        for chunk in self.chunks(max(SMALLEST_CHUNK, rows * BYTES_A_ROW)):
             yield Batch(self, partial(self._frame, chunk, columns), partial(_json_line, chunk))
 
     def _frame(self, chunk: Chunk, columns: Sequence[str]) -> pl.DataFrame:
         """The asked columns; one that no object of the chunk has is all null."""
         frame = self._parsed(chunk)
-        return frame.select(pl.col(name) if name in frame.columns else pl.lit(None).alias(name) for name in columns)
+        absent = [pl.Series(name, [None] * frame.height, pl.Null) for name in columns if name not in frame.columns]
+        return frame.with_columns(absent).select(columns)
 
     def _parsed(self, chunk: Chunk) -> pl.DataFrame:
-        _check_text(self.label, chunk)
+        check_text(self.label, chunk)
+        if not chunk.data.strip():
+            return pl.DataFrame()
+        if SURROGATE.search(chunk.data):
+            self._check_surrogates(chunk)
         try:
             return pl.read_ndjson(io.BytesIO(chunk.data), infer_schema_length=None)
         except pl.exceptions.PolarsError as error:
             raise self._damaged(chunk, str(error)) from error
 
+    def _check_surrogates(self, chunk: Chunk) -> None:
+        """Refuse half a character, which the reader would turn into another one."""
+        for number, line in enumerate(chunk.lines(), chunk.first_line):
+            if SURROGATE.search(line) and _why_no_object(line) is None:
+                try:
+                    json.dumps(json.loads(line), ensure_ascii=False).encode()
+                except UnicodeEncodeError as error:
+                    raise self._wrong_object(number, line, "holds half of a surrogate pair") from error
+
     def _damaged(self, chunk: Chunk, reason: str) -> DataError:
         """The error for the first line that is no object."""
-        for number, line in enumerate(chunk.data.split(b"\n"), chunk.first_line):
-            wrong = _why_no_object(line)
-            if wrong:
-                shown = shortened(line.decode())
-                return DataError(f'{self.label} row {number}: {wrong}; the line reads "{shown}"')
-        return DataError(f"{self.label}: the lines do not fit together: {reason}")
+        lines = chunk.lines()
+        for number, line in enumerate(lines, chunk.first_line):
+            if wrong := _why_no_object(line):
+                return self._wrong_object(number, line, wrong)
+        odd = _unreadable(lines)
+        if odd is None:
+            return DataError(f"{self.label}: the lines do not fit together: {reason}")
+        return self._wrong_object(chunk.first_line + odd, lines[odd], f"cannot be read ({reason})")
+
+    def _wrong_object(self, number: int, line: bytes, wrong: str) -> DataError:
+        return DataError(f'{self.label} row {number}: {wrong}; the line reads "{_shown(line)}"')
+
+
+def _unreadable(lines: Sequence[bytes]) -> int | None:
+    """Which of these lines cannot be read, by halves; None where all can, each for itself."""
+    try:
+        if any(line.strip() for line in lines):
+            pl.read_ndjson(io.BytesIO(b"\n".join(lines)), infer_schema_length=None)
+    except pl.exceptions.PolarsError:
+        if len(lines) == 1:
+            return 0
+        half = len(lines) // 2
+        first = _unreadable(lines[:half])
+        if first is not None:
+            return first
+        second = _unreadable(lines[half:])
+        return None if second is None else half + second
+    return None
 
 
 def _why_no_object(line: bytes) -> str | None:
@@ -276,7 +368,7 @@ def _no_constant(name: str) -> object:
 
 def _json_line(chunk: Chunk, position: int) -> int:
     """The line of the object at a position."""
-    filled = [number for number, line in enumerate(chunk.data.split(b"\n"), chunk.first_line) if line.strip()]
+    filled = [number for number, line in enumerate(chunk.lines(), chunk.first_line) if line.strip()]
     return filled[position]
 
 

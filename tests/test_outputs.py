@@ -1,0 +1,329 @@
+"""Files of values: every suffix reads back, carries its metadata, and appears whole or not at all."""
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+
+import inputs
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from polars.testing import assert_frame_equal
+
+import rankmeter
+from rankmeter import sinks
+from rankmeter.cli import main
+from rankmeter.errors import StorageError, UsageError
+
+SMALL = inputs.collection(seed=2)
+READERS = {
+    ".parquet": pl.read_parquet,
+    ".arrow": pl.read_ipc,
+    ".csv": lambda path: pl.read_csv(path, schema_overrides={"query_id": pl.String, "doc_id": pl.String}),
+    ".tsv": lambda path: pl.read_csv(
+        path, separator="\t", schema_overrides={"query_id": pl.String, "doc_id": pl.String}
+    ),
+    ".jsonl": pl.read_ndjson,
+}
+RESULT_KEYS = ["rankmeter", "convention", "inputs", "runs", "warnings"]
+ACCOUNT_KEYS = [
+    *("rows_read", "rows_used", "rows_ignored", "queries_judged", "queries_in_run", "queries_evaluated"),
+    *("queries_missing", "queries_unjudged", "queries_without_relevant", "queries_tied_at_hits"),
+]
+
+
+def measured(**options):
+    return rankmeter.evaluate(SMALL.qrels, {"r": SMALL.run}, inputs.MEASURES, keep_hits=True, **options)
+
+
+@pytest.fixture(scope="module")
+def result():
+    queries = SMALL.qrels.select("query_id").unique(maintain_order=True).with_row_index("number")
+    return measured(by="part", queries=queries.select("query_id", part=pl.format("p{}", pl.col("number") % 3)))
+
+
+@pytest.mark.parametrize("suffix", READERS)
+@pytest.mark.parametrize("table", ["per_query", "hits", "summary"])
+def test_every_suffix_reads_back(table, suffix, result, tmp_path):
+    path = tmp_path / f"x{suffix.upper()}"
+    getattr(result, f"write_{table}")(path)
+    found, expected = READERS[suffix](path), getattr(result, table)
+    assert expected.height > 5
+    assert found.columns == expected.columns
+    assert_frame_equal(found.cast(dict(expected.schema)), expected, check_exact=True)
+    if suffix in (".parquet", ".arrow"):
+        assert found.schema == expected.schema
+    assert [item.name for item in tmp_path.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize("suffix", READERS)
+def test_tables_of_no_rows(suffix, tmp_path):
+    result = rankmeter.evaluate({"q": {"a": 0}}, {"q": {"b": 1.0}}, "AP", without_relevant="skip", keep_hits=True)
+    for table in ("per_query", "hits"):
+        path = tmp_path / f"{table}{suffix}"
+        getattr(result, f"write_{table}")(path)
+        if suffix != ".jsonl":
+            assert READERS[suffix](path).columns == getattr(result, table).columns
+            assert READERS[suffix](path).height == 0
+        else:
+            assert path.read_bytes() == b""
+
+
+def test_columns_and_types_of_values_per_query(result):
+    measures = [asked.name for asked in result.measures]
+    counts = ["n_retrieved", "n_judged", "n_relevant"]
+    assert result.per_query.columns == ["run", "query_id", "answered", "part", *counts, *measures]
+    kinds = dict(result.per_query.schema)
+    assert {kinds[name] for name in measures} == {pl.Float64}
+    assert {kinds[name] for name in ("run", "query_id")} == {pl.String}
+    assert kinds["answered"] == pl.Boolean
+    assert list(result.hits.columns) == ["run", "query_id", "doc_id", "rank", "grade"]
+
+
+def test_order_of_rows():
+    runs = {"second": SMALL.run, "first": SMALL.run}
+    result = rankmeter.evaluate(SMALL.qrels, runs, "AP", keep_hits=True)
+    assert result.per_query["run"].unique(maintain_order=True).to_list() == ["second", "first"]
+    for _, part in result.per_query.group_by("run"):
+        assert part["query_id"].to_list() == sorted(part["query_id"], key=str.encode)
+    for _, part in result.hits.group_by("run", "query_id"):
+        assert part["rank"].to_list() == sorted(part["rank"])
+
+
+def test_queries_stand_in_the_order_of_their_bytes():
+    names = ["z", "é", "日", "Z", "10", "9", "", "a" * 20, "a" * 19 + "é"]
+    result = rankmeter.evaluate({name: {"a": 1} for name in names}, {name: {"a": 1.0} for name in names}, "AP")
+    assert result.per_query["query_id"].to_list() == sorted(names, key=str.encode)
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
+@pytest.mark.parametrize("table", ["per_query", "hits", "summary"])
+def test_metadata(table, suffix, result, tmp_path):
+    path = tmp_path / f"x{suffix}"
+    getattr(result, f"write_{table}")(path)
+    schema = pq.read_schema(path) if suffix == ".parquet" else pa.ipc.open_file(path).schema
+    metadata = json.loads(schema.metadata[b"rankmeter"])
+    assert metadata == json.loads(json.dumps(result.metadata()))
+    assert metadata["accounting"]["r"]["rows_read"] == SMALL.run.height
+    assert list(metadata["measures"]) == [asked.name for asked in result.measures]
+    assert all(metadata["measures"].values())
+    assert metadata["convention"]["convention"] == "trec_eval"
+    assert metadata["rankmeter"]
+
+
+def test_files_name_no_paths_and_no_times(tmp_path):
+    SMALL.run.write_parquet(tmp_path / "unique-name.parquet")
+    files = []
+    for _ in range(2):
+        result = rankmeter.evaluate(SMALL.qrels, {"r": tmp_path / "unique-name.parquet"}, "AP", keep_hits=True)
+        for table in ("per_query", "hits", "summary"):
+            getattr(result, f"write_{table}")(tmp_path / f"{table}.parquet")
+            files.append((tmp_path / f"{table}.parquet").read_bytes())
+    assert files[:3] == files[3:]
+    assert not any(b"unique-name" in content for content in files)
+
+
+def test_row_groups_have_a_fixed_size(tmp_path, monkeypatch):
+    monkeypatch.setattr("rankmeter.result.ROW_GROUP", 4)
+    result = measured()
+    result.write_per_query(tmp_path / "x.parquet")
+    metadata = pq.read_metadata(tmp_path / "x.parquet")
+    sizes = [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
+    assert sizes == [4, 4, result.per_query.height - 8]
+
+
+def test_the_object_has_its_keys_in_order(result):
+    found = result.to_dict()
+    assert list(found) == RESULT_KEYS
+    run = found["runs"][0]
+    assert list(run) == ["run", "accounting", "groups"]
+    assert list(run["accounting"]) == ACCOUNT_KEYS
+    assert [group["group"] for group in run["groups"]] == [{}, {"part": "p0"}, {"part": "p1"}, {"part": "p2"}]
+    for group in run["groups"]:
+        assert list(group) == ["group", "n_queries", "measures"]
+        assert list(group["measures"]) == [asked.name for asked in result.measures]
+    assert found["warnings"]
+    assert all(list(warning) == ["code", "message", "count", "examples"] for warning in found["warnings"])
+    assert all(len(warning["examples"]) <= 3 for warning in found["warnings"])
+
+
+def test_the_object_comes_back_from_its_file(result, tmp_path):
+    result.write_summary(tmp_path / "x.json")
+    assert json.loads((tmp_path / "x.json").read_text(encoding="utf-8")) == result.to_dict()
+
+
+def test_the_summary_is_that_of_the_object(result):
+    rows = {
+        (row["part"], row["measure"]): (row["n_queries"], row["mean"], row["sum"])
+        for row in result.summary.rows(named=True)
+    }
+    for group in result.to_dict()["runs"][0]["groups"]:
+        for name, values in group["measures"].items():
+            expected = group["n_queries"], values["mean"], values["sum"]
+            assert rows.pop((group["group"].get("part"), name)) == expected
+    assert rows == {}
+
+
+def test_markdown(result, tmp_path):
+    result.write_summary(tmp_path / "x.md")
+    lines = (tmp_path / "x.md").read_text(encoding="utf-8").splitlines()
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    assert cells[0] == result.summary.columns
+    rows = [["" if value is None else str(value) for value in row] for row in result.summary.rows()]
+    assert cells[2:] == rows
+
+
+@pytest.mark.parametrize(
+    ("option", "name"),
+    [
+        ("--per-query", "x.json"),
+        ("--per-query", "x.md"),
+        ("--hits", "x.txt"),
+        ("--hits", "x"),
+        ("--summary", "x.xlsx"),
+        ("--summary", "x.parquet.bak"),
+    ],
+)
+def test_a_suffix_without_a_format(option, name, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["evaluate", "no-qrels", "no-run", "-m", "AP", option, name]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert name in err
+    assert ".parquet" in err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("target", ["absent/x.parquet", "folder.parquet", "file/x.parquet"])
+def test_a_target_that_cannot_be_written(target, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder.parquet").mkdir()
+    (tmp_path / "file").touch()
+    assert main(["evaluate", "no-qrels", "no-run", "-m", "AP", "--per-query", target]) == 4
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert target in err
+    with pytest.raises(StorageError, match=target.replace(".", r"\.")):
+        measured().write_per_query(target)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder.parquet"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_that_may_not_be_written(tmp_path):
+    tmp_path.chmod(0o500)
+    with pytest.raises(StorageError, match="cannot be written"):
+        measured().write_per_query(tmp_path / "x.parquet")
+    tmp_path.chmod(0o700)
+
+
+def test_an_unknown_suffix_from_python(tmp_path):
+    with pytest.raises(UsageError, match=r"\.xlsx"):
+        measured().write_per_query(tmp_path / "x.xlsx")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("old", [None, b"old"])
+@pytest.mark.parametrize("failure", [OSError(28, "No space left on device"), KeyboardInterrupt(), ValueError("x")])
+def test_a_failure_leaves_the_old_file(old, failure, tmp_path):
+    path = tmp_path / "x.csv"
+    if old:
+        path.write_bytes(old)
+
+    def frames():
+        yield pl.DataFrame({"a": range(10_000)})
+        raise failure
+
+    expected = StorageError if isinstance(failure, OSError) else type(failure)
+    with pytest.raises(expected):
+        sinks.write_frames(path, frames(), {})
+    assert [item.name for item in tmp_path.iterdir()] == (["x.csv"] if old else [])
+    assert not old or path.read_bytes() == old
+
+
+KILLED = """
+import sys, time
+import polars as pl
+from rankmeter import sinks
+
+def frames():
+    for _ in range(5):
+        yield pl.DataFrame({"a": range(100_000)})
+    print("writing", flush=True)
+    time.sleep(60)
+
+sinks.write_frames(sys.argv[1], frames(), {})
+"""
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv"])
+def test_a_kill_while_writing_leaves_the_old_file(suffix, tmp_path):
+    path = tmp_path / f"x{suffix}"
+    path.write_bytes(b"old")
+    command = [sys.executable, "-c", KILLED, str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=inputs.environment()) as process:
+        assert process.stdout.readline() == b"writing\n"
+        process.send_signal(signal.SIGKILL)
+        process.wait(timeout=60)
+    assert path.read_bytes() == b"old"
+    left = [item.name for item in tmp_path.iterdir() if item != path]
+    assert len(left) == 1  # what a killed process leaves is hidden and known by its suffix
+    assert left[0].startswith(".")
+    assert left[0].endswith(sinks.TEMPORARY)
+
+
+def test_readers_never_see_half_a_file(tmp_path):
+    """The target is replaced in one step: while it is written over and over, it always reads as a whole."""
+    path = tmp_path / "x.parquet"
+    measured().write_per_query(path)
+    code = (
+        "import sys, rankmeter\nr = rankmeter.evaluate({'q': {'a': 1}}, {'r': {'q': {'a': 1.0}}}, 'AP')\n"
+        "for _ in range(60): r.write_per_query(sys.argv[1])"
+    )
+    with subprocess.Popen([sys.executable, "-c", code, str(path)], env=inputs.environment()) as process:
+        reads = 0
+        while process.poll() is None:
+            assert pq.read_metadata(path).num_rows in (1, measured_height())
+            reads += 1
+            time.sleep(0.001)
+    assert process.returncode == 0
+    assert reads > 5
+    assert pq.read_metadata(path).num_rows == 1
+
+
+def measured_height():
+    return SMALL.qrels["query_id"].n_unique()
+
+
+def test_permissions(tmp_path):
+    before = os.umask(0o027)
+    try:
+        measured().write_per_query(tmp_path / "new.csv")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "new.csv").stat().st_mode) == 0o640
+    (tmp_path / "old.csv").touch()
+    (tmp_path / "old.csv").chmod(0o604)
+    measured().write_per_query(tmp_path / "old.csv")
+    assert stat.S_IMODE((tmp_path / "old.csv").stat().st_mode) == 0o604
+
+
+def test_a_link_stays_a_link_or_is_replaced_whole(tmp_path):
+    (tmp_path / "target.csv").write_text("old", encoding="utf-8")
+    (tmp_path / "link.csv").symlink_to("target.csv")
+    measured().write_per_query(tmp_path / "link.csv")
+    assert pl.read_csv(tmp_path / "link.csv").height == measured_height()
+
+
+def test_the_output_may_not_be_an_input(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    SMALL.qrels.write_parquet("qrels.parquet")
+    SMALL.run.write_parquet("run.parquet")
+    before = inputs.digest("run.parquet")
+    assert main(["evaluate", "qrels.parquet", "run.parquet", "-m", "AP", "--per-query", "./run.parquet"]) == 2
+    assert "run.parquet" in capsys.readouterr().err
+    assert inputs.digest("run.parquet") == before

@@ -1,0 +1,381 @@
+"""Results do not depend on the way they are computed: batches, threads, order, files, memory, collisions."""
+
+import itertools
+import random
+import threading
+from pathlib import Path
+
+import inputs
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import rankmeter
+from rankmeter import ids, matching, qrels, ranking, scattered
+from rankmeter.errors import DataError, UsageError
+from rankmeter.words import LONG
+
+BATCHES = (1, 2, 7, 1000, None)
+THREADS = (1, 2, 4)
+SMALL = inputs.collection(seed=4, queries=25, depth=20)
+TIES = ("doc-id-desc", "doc-id-asc", "input-order")
+
+
+def measured(judged, run, **options):
+    return rankmeter.evaluate(judged, {"r": run}, inputs.MEASURES, **options)
+
+
+def digests(result, folder):
+    """sha256 of the files of values and of hits."""
+    result.write_per_query(folder / "per_query.parquet")
+    result.write_hits(folder / "hits.parquet")
+    return inputs.digest(folder / "per_query.parquet"), inputs.digest(folder / "hits.parquet")
+
+
+def ordered(frame, order):
+    return {
+        "given": frame,
+        "reversed": frame.reverse(),
+        "shuffled": frame.sample(fraction=1, shuffle=True, seed=8),
+    }[order]
+
+
+def written(folder, frame, form, files):
+    """The rows as a folder of so many files."""
+    path = folder / form
+    path.mkdir()
+    size = -(-frame.height // files)
+    for number in range(files):
+        part = frame.slice(number * size, size)
+        if form == "parquet":
+            part.write_parquet(path / f"{number}.parquet", row_group_size=11)
+        elif form == "trec":
+            (path / f"{number}.trec").write_text(inputs.as_trec(part), encoding="utf-8")
+        else:
+            part.drop("rank").write_csv(path / f"{number}.csv")
+    return path
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory):
+    """The files' digests for the collection as frames in the order given."""
+    result = measured(SMALL.qrels, SMALL.run.drop("rank"), keep_hits=True)
+    assert result.hits.drop("run").rows() == inputs.naive_hits(SMALL.qrels, SMALL.run)
+    return digests(result, tmp_path_factory.mktemp("expected"))
+
+
+@pytest.mark.parametrize("form", ["parquet", "trec", "csv"])
+@pytest.mark.parametrize("files", [1, 3])
+@pytest.mark.parametrize("order", ["given", "reversed", "shuffled"])
+def test_the_same_bytes_for_every_way(form, files, order, expected, tmp_path, monkeypatch):
+    monkeypatch.setattr("rankmeter.sources.text.SMALLEST_CHUNK", 100)
+    run = written(tmp_path, ordered(SMALL.run, order), form, files)
+    for batch_rows, threads in itertools.product(BATCHES, THREADS):
+        result = measured(ordered(SMALL.qrels, order), run, keep_hits=True, batch_rows=batch_rows, threads=threads)
+        assert digests(result, tmp_path) == expected, (batch_rows, threads)
+
+
+@pytest.mark.parametrize("batch_rows", [1, 3, 50])
+def test_lists_in_any_order_and_size_of_batch(batch_rows, expected, tmp_path):
+    lists = inputs.as_lists(SMALL.run.drop("rank"))
+    for frame in (lists, lists.reverse(), inputs.as_lists(ordered(SMALL.run.drop("rank"), "shuffled"))):
+        assert digests(measured(SMALL.qrels, frame, keep_hits=True, batch_rows=batch_rows), tmp_path) == expected
+
+
+def test_a_query_split_over_rows_of_lists(expected, tmp_path):
+    halves = [SMALL.run.drop("rank").gather_every(2), SMALL.run.drop("rank").gather_every(2, 1)]
+    frame = pl.concat([inputs.as_lists(half) for half in halves])
+    assert digests(measured(SMALL.qrels, frame, keep_hits=True, batch_rows=5), tmp_path) == expected
+
+
+def test_a_query_scattered_over_files(expected, tmp_path):
+    for number in range(3):
+        SMALL.run.gather_every(3, number).write_parquet(tmp_path / f"part{number}.parquet")
+    result = measured(SMALL.qrels, str(tmp_path / "part*.parquet"), keep_hits=True)
+    assert digests(result, tmp_path) == expected
+
+
+@pytest.mark.parametrize("in_memory", [0, 1 << 22], ids=["spilled", "in memory"])
+@pytest.mark.parametrize("batch_rows", [7, 50, 1000])
+def test_scattered_rows_on_disk_and_in_memory(in_memory, batch_rows, expected, tmp_path, monkeypatch):
+    called, original = [], scattered.Dealt.spilled
+    monkeypatch.setattr(scattered, "IN_MEMORY_ROWS", in_memory)
+    monkeypatch.setattr(scattered.Dealt, "spilled", lambda *given: called.append(1) or original(*given))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    run = ordered(SMALL.run, "shuffled")
+    result = measured(SMALL.qrels, run, keep_hits=True, batch_rows=batch_rows)
+    assert bool(called) == (in_memory == 0)
+    assert list(tmp_path.iterdir()) == []
+    assert digests(result, tmp_path) == expected
+
+
+def deep(ties, seed=0, queries=3, depth=400):
+    """Lists with far more hits than are counted one by one; `ties`: how many scores there are."""
+    chance = random.Random(seed)
+    rows = [
+        (f"q{q}", f"d{doc:03}", float(chance.randrange(ties)))
+        for q in range(queries)
+        for doc in chance.sample(range(999), depth)
+    ]
+    run = pl.DataFrame(rows, schema=["query_id", "doc_id", "score"], orient="row")
+    judged = run.select("query_id", "doc_id", grade=pl.Series([chance.randrange(-1, 4) for _ in rows]))
+    return judged.sample(fraction=0.8, seed=seed), run
+
+
+@pytest.mark.parametrize("ties", [1, 2, 30, 10**9])
+@pytest.mark.parametrize("order", ["as made", "falling"])
+@pytest.mark.parametrize("few", [True, False], ids=["few hits", "many hits"])
+def test_deep_lists_equal_plain_sorting(ties, order, few):
+    judged, run = deep(ties)
+    judged = judged.head(20) if few else judged
+    run = run.sort("query_id", "score", descending=[False, True], maintain_order=True) if order == "falling" else run
+    assert few or judged.group_by("query_id").len()["len"].min() > matching.MANY_HITS
+    assert measured(judged, run, keep_hits=True).hits.drop("run").rows() == inputs.naive_hits(judged, run)
+
+
+@pytest.mark.parametrize("ties", TIES)
+@pytest.mark.parametrize("few", [True, False], ids=["few hits", "many hits"])
+def test_lists_that_are_all_tied(ties, few):
+    judged, run = deep(1, seed=2)
+    judged = judged.head(15) if few else judged
+    hits = measured(judged, run, ties=ties, keep_hits=True).hits
+    for (query,), found in hits.group_by("query_id"):
+        docs = run.filter(pl.col("query_id") == query)["doc_id"].to_list()
+        if ties != "input-order":
+            docs = sorted(docs, reverse=ties == "doc-id-desc")
+        assert found["rank"].to_list() == sorted(docs.index(doc) + 1 for doc in found["doc_id"])
+        assert all(docs[rank - 1] == doc for doc, rank in found.select("doc_id", "rank").rows())
+
+
+@pytest.fixture
+def collide(monkeypatch):
+    """Cuts the hashes of long ids down by a mask wherever ids are held; tells how many were."""
+
+    def cut(mask):
+        counts, original = [], ids.held
+
+        def held(series, kind):
+            found = original(series, kind)
+            if kind != LONG:
+                return found
+            words = found.words & np.uint64(mask)
+            words.flags.writeable = False
+            counts.append(len(words))
+            return found._replace(words=words)
+
+        for module in (ids, qrels, ranking):
+            monkeypatch.setattr(module, "held", held)
+        return counts
+
+    return cut
+
+
+@pytest.mark.parametrize("mask", [0, 1, 0xFF, 0xF << 60], ids=hex)
+@pytest.mark.parametrize("ties", TIES)
+def test_hashes_that_collide_change_no_number(mask, ties, collide):
+    long = inputs.collection(seed=6, digits=15)
+    name = pl.format("a query with a long name {}", "query_id")
+    judged, run = long.qrels.with_columns(name.alias("query_id")), long.run.with_columns(name.alias("query_id"))
+    many, deep_run = (frame.with_columns(pl.format("a document of {}", "doc_id").alias("doc_id")) for frame in deep(9))
+    given = [(judged, run), (many, deep_run)]
+    expected = [measured(*frames, ties=ties, keep_hits=True) for frames in given]
+    counts = collide(mask)
+    for frames, right in zip(given, expected, strict=True):
+        found = measured(*frames, ties=ties, keep_hits=True)
+        assert_frame_equal(found.hits, right.hits, check_exact=True)
+        assert_frame_equal(found.per_query, right.per_query, check_exact=True)
+        assert found.accounting == right.accounting
+    assert sum(counts) > 2 * deep_run.height
+
+
+@pytest.mark.parametrize("mask", [0, 1])
+def test_repeats_are_found_among_hashes_that_collide(mask, collide):
+    docs = [f"a document with a long name {number}" for number in range(30)]
+    judged = {"q": dict.fromkeys(docs, 1)}
+    frame = pl.DataFrame({"query_id": "q", "doc_id": [*docs, docs[17]], "score": np.arange(31.0)})
+    twice = pl.DataFrame({"query_id": "q", "doc_id": [*docs, docs[17]], "grade": 1})
+    assert collide(mask) == []
+    with pytest.raises(DataError, match="rows 18 and 31: document a document with a long name 17 stands twice"):
+        measured(judged, frame)
+    assert [notice.count for notice in measured(twice, frame[:30]).warnings if "repeated" in notice.code] == [1]
+
+
+def test_several_runs_are_each_evaluated_for_themselves():
+    runs = {f"system {n}": inputs.collection(seed=4, queries=25, depth=20 - n).run for n in range(3)}
+    together = rankmeter.evaluate(SMALL.qrels, runs, inputs.MEASURES)
+    assert together.runs == tuple(runs)
+    for name, run in runs.items():
+        alone = rankmeter.evaluate(SMALL.qrels, {name: run}, inputs.MEASURES)
+        assert_frame_equal(together.per_query.filter(pl.col("run") == name), alone.per_query, check_exact=True)
+        assert together.accounting[name] == alone.accounting[name]
+
+
+@pytest.mark.parametrize("column", ["run", "run_id", "System", "my runs"])
+@pytest.mark.parametrize("order", ["given", "reversed", "shuffled"])
+@pytest.mark.parametrize("batch_rows", [1, 40, None])
+def test_runs_of_one_table(column, order, batch_rows):
+    runs = {name: inputs.collection(seed=4, queries=25, depth=depth).run for name, depth in (("b", 9), ("a", 20))}
+    table = pl.concat([run.with_columns(pl.lit(name).alias(column)) for name, run in runs.items()])
+    options = {"run_column": column} if column == "my runs" else {}
+    result = rankmeter.evaluate(
+        SMALL.qrels, ordered(table, order), inputs.MEASURES, batch_rows=batch_rows, keep_hits=True, **options
+    )
+    assert result.runs == ("a", "b")
+    separate = rankmeter.evaluate(SMALL.qrels, {"a": runs["a"], "b": runs["b"]}, inputs.MEASURES, keep_hits=True)
+    assert_frame_equal(result.per_query, separate.per_query, check_exact=True)
+    assert_frame_equal(result.hits, separate.hits, check_exact=True)
+    assert result.accounting == separate.accounting
+
+
+def test_runs_of_one_name_are_refused(tmp_path):
+    SMALL.run.write_parquet(tmp_path / "x.parquet")
+    with pytest.raises(UsageError, match='two runs are called "x"'):
+        rankmeter.evaluate(SMALL.qrels, [tmp_path / "x.parquet", tmp_path / "x.parquet"], "AP")
+
+
+def test_names_of_runs(tmp_path):
+    SMALL.run.write_parquet(tmp_path / "bm25.v2.parquet")
+    (tmp_path / "x.trec").write_text(inputs.as_trec(SMALL.run), encoding="utf-8")
+    runs = [tmp_path / "bm25.v2.parquet", tmp_path / "x.trec", SMALL.run]
+    assert rankmeter.evaluate(SMALL.qrels, runs, "AP").runs == ("bm25.v2", "r", "run3")
+    assert rankmeter.evaluate(SMALL.qrels, SMALL.run, "AP").runs == ("run",)
+    assert rankmeter.evaluate(SMALL.qrels, inputs.as_dicts(SMALL.run, "score"), "AP").runs == ("run",)
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("order", ["given", "shuffled"])
+def test_every_row_and_query_is_accounted_for(seed, order):
+    small = inputs.collection(seed=seed)
+    result = measured(small.qrels, ordered(small.run, order), batch_rows=9)
+    account = result.accounting["r"]
+    judged, found = set(small.qrels["query_id"]), set(small.run["query_id"])
+    unjudged = small.run.filter(~pl.col("query_id").is_in(list(judged))).height
+    assert account["rows_read"] == small.run.height
+    assert account["rows_read"] == account["rows_used"] + sum(account["rows_ignored"].values())
+    assert sum(account["rows_ignored"].values()) == unjudged > 0
+    assert account["queries_judged"] == len(judged)
+    assert account["queries_in_run"] == len(found)
+    assert account["queries_missing"] == len(judged - found)
+    assert account["queries_unjudged"] == len(found - judged)
+    assert account["queries_evaluated"] == len(judged) == result.per_query.height
+    relevant = set(small.qrels.filter(pl.col("grade") >= 1)["query_id"])
+    assert account["queries_without_relevant"] == len(judged - relevant)
+    assert result.per_query["n_retrieved"].sum() == account["rows_used"]
+
+
+def test_missing_queries_and_those_without_relevant_can_be_left_out():
+    small = inputs.collection(seed=1)
+    everything = measured(small.qrels, small.run).per_query
+    answered = measured(small.qrels, small.run, missing_queries="skip").per_query
+    assert_frame_equal(answered, everything.filter("answered"), check_exact=True)
+    relevant = measured(small.qrels, small.run, without_relevant="skip")
+    assert_frame_equal(relevant.per_query, everything.filter(pl.col("n_relevant") > 0), check_exact=True)
+    assert everything.height == answered.height + 1 == relevant.per_query.height + 1
+    assert relevant.accounting["r"]["queries_evaluated"] == relevant.per_query.height
+    means = relevant.summary.select("measure", "mean").rows()
+    assert means == [(name, pytest.approx(relevant.per_query[name].mean())) for name, _ in means]
+
+
+def test_no_query_counts():
+    result = rankmeter.evaluate({"q": {"a": 0}}, {"q": {"a": 1.0}}, "AP", without_relevant="skip")
+    assert result.summary.select("n_queries", "mean", "sum").rows() == [(0, None, 0.0)]
+    assert result.per_query.height == 0
+
+
+def test_a_run_of_no_rows_scores_zero():
+    result = measured(SMALL.qrels, SMALL.run.clear(), batch_rows=1)
+    assert result.summary["mean"].to_list() == [0.0] * len(result.measures)
+    assert "no-rows" in {warning.code for warning in result.warnings}
+
+
+@pytest.mark.parametrize("batch_rows", [1, 2, 1000])
+def test_a_repeated_document_is_found_across_batches(batch_rows):
+    run = pl.DataFrame(
+        {"query_id": ["q", "q", "q", "p"], "doc_id": ["a", "b", "a", "a"], "score": [3.0, 2.0, 1.0, 1.0]}
+    )
+    with pytest.raises(DataError, match="rows 1 and 3: document a stands twice"):
+        rankmeter.evaluate({"q": {"b": 1}, "p": {"a": 1}}, run, "AP", batch_rows=batch_rows)
+
+
+def values():
+    return measured(SMALL.qrels, SMALL.run).per_query.drop("run", "query_id").rows()
+
+
+PROCESSES = """
+import multiprocessing, sys
+import test_pipeline
+
+if __name__ == "__main__":
+    context = multiprocessing.get_context(sys.argv[1])
+    with context.Pool(2) as pool:
+        found = [pool.apply_async(test_pipeline.values) for _ in range(4)]
+        found = [one.get(timeout=100) for one in found]
+    assert found == [test_pipeline.values()] * 4
+    print("equal")
+"""
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_in_processes_of_every_kind(method, tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(PROCESSES, encoding="utf-8")
+    path = f"{inputs.SOURCES.parent}:{Path(__file__).parent}"
+    done = inputs.process(script, method, PYTHONPATH=path)
+    assert done.stdout == "equal\n", done.stderr
+
+
+def test_in_several_threads_at_once():
+    expected, found = values(), []
+    threads = [threading.Thread(target=lambda: found.append(values())) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [expected] * 6
+
+
+PEAK = """
+import re, sys
+import polars as pl
+if sys.argv[1] == "read":
+    kept = pl.read_parquet(sys.argv[2])
+else:
+    import rankmeter
+    result = rankmeter.evaluate(sys.argv[3], sys.argv[2], "nDCG@10 AP", threads=2, batch_rows=1 << 17)
+    assert result.summary["n_queries"][0] == 100
+print(re.search(r"VmHWM:\\s*(\\d+)", open("/proc/self/status").read())[1])
+"""
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    """Runs of one and four million rows with text ids, and judgements of 100 of their queries."""
+    folder = tmp_path_factory.mktemp("large")
+    for millions in (1, 4):
+        pl.select(row=pl.int_range(millions * 1_000_000)).select(
+            query_id=pl.format("query-{}", pl.col("row") // 500 + 1000),
+            doc_id=pl.format("document-{}-{}", pl.col("row") % 500, pl.col("row").hash() % 10**9),
+            score=-(pl.col("row") % 500).cast(pl.Float64),
+        ).write_parquet(folder / f"{millions}.parquet", row_group_size=1 << 17)
+    head = pl.read_parquet(folder / "1.parquet", n_rows=50_000)
+    head.write_parquet(folder / "small.parquet")
+    head.gather_every(9).select("query_id", "doc_id", grade=1).write_parquet(folder / "qrels.parquet")
+    return folder
+
+
+def peak(job, run, folder):
+    """The largest memory of a process, in bytes."""
+    out = inputs.python(PEAK, job, run, folder / "qrels.parquet", POLARS_MAX_THREADS=2)
+    return int(out) * 1024
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the system does not tell a process's peak")
+def test_memory_does_not_grow_with_the_run(large):
+    """What the program itself takes is measured on a small run and taken off."""
+    peaks = {
+        job: [peak(job, large / f"{run}.parquet", large) for run in ("small", 1, 4)] for job in ("evaluate", "read")
+    }
+    evaluated, read = peaks["evaluate"], peaks["read"]
+    assert evaluated[2] < 1.5 * evaluated[1], peaks
+    assert evaluated[2] - evaluated[0] < read[2] - read[0], peaks
