@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
 import polars as pl
 
 from rankmeter.checks import EXAMPLES, Notice
@@ -50,7 +51,7 @@ def run_notices(done: Pass, request: Request) -> Iterator[Notice]:
     """Warnings that concern one run, or the runs of one table."""
     label = done.source.label
     runs = done.store.runs
-    if len(runs) > 1 and sum(run.seen.astype(int) for run in runs.values()).max() <= 1:
+    if len(runs) > 1 and np.max(np.sum([run.seen for run in runs.values()], axis=0)) <= 1:
         yield _notice("disjoint-runs", f"{label}: no two runs answer the same query", len(runs), sorted(runs))
     deepest = max((asked.k for asked in request.measures if asked.k is not None), default=0)
     for run, kept in runs.items():

@@ -20,7 +20,7 @@ import polars as pl
 from rankmeter import matching
 from rankmeter.checks import Notice, Tally
 from rankmeter.errors import DataError, shortened
-from rankmeter.qrels import QrelsIndex
+from rankmeter.qrels import QrelsIndex, per_query
 from rankmeter.ranking import Matcher, Order, RankedLists, Repeat, flat_lists, nested_lists
 from rankmeter.request import Resources
 from rankmeter.segments import Segments
@@ -144,7 +144,15 @@ class Pass:
         if self.source.has_lists:
             check_lengths(frame, self.source.label)
             return nested_lists(frame, self.order)
-        return flat_lists(frame, self.order)
+        return self.flat(frame)
+
+    def flat(self, frame: pl.DataFrame) -> RankedLists:
+        """Rows of one document each as lists; segments are the same in all rows of a list."""
+        lists = flat_lists(frame, self.order)
+        names = [name for name in lists.heads.columns if name != "run"]
+        if names:
+            per_query(frame.select("query_id", *names), lists.offsets, self.source.label)
+        return lists
 
     def evaluate(self, lists: RankedLists) -> None:
         """Match lists, compute their measures and keep them."""
@@ -253,7 +261,7 @@ def contiguous(attempt: Pass) -> None:
     for head, tail in in_order(attempt.work, attempt.source.batches(attempt.work.batch_rows), _worker(attempt)):
         aside += [frame for frame in (head, tail) if frame is not None]
     if aside:
-        attempt.evaluate(flat_lists(pl.concat(aside, how="vertical_relaxed"), attempt.order))
+        attempt.evaluate(attempt.flat(pl.concat(aside, how="vertical_relaxed")))
 
 
 Aside = tuple[pl.DataFrame | None, pl.DataFrame | None]

@@ -18,7 +18,6 @@ import pyarrow as pa
 from rankmeter.errors import DataError, StorageError
 from rankmeter.ids import list_heads
 from rankmeter.passes import Pass, check_lengths, in_order
-from rankmeter.ranking import flat_lists
 from rankmeter.sources.base import Batch
 
 Array = np.ndarray[Any, Any]
@@ -133,6 +132,6 @@ def _evaluate(attempt: Pass, dealt: Sequence[Dealt], bucket: int) -> None:
     if "run" in frame.columns:
         frame = frame[np.argsort(frame["run"].rank("dense").to_numpy(), kind="stable")]
     grouped = frame.drop(NUMBER)[np.argsort(frame[NUMBER].to_numpy(), kind="stable")]
-    lists = flat_lists(grouped, attempt.order)
+    lists = attempt.flat(grouped)
     attempt.evaluate(lists)
     attempt.work.progress.advance(frame.height - frame.height // 2, len(lists))
