@@ -8,6 +8,7 @@ import json
 import os
 import random
 import threading
+from pathlib import Path
 
 import inputs
 import numpy as np
@@ -298,6 +299,19 @@ def test_comments_and_blank_lines_alone_are_no_rows(content, kind, opened):
 
 
 @pytest.mark.usefixtures("small")
+def test_what_stands_behind_the_fifth_field_of_a_run_is_the_tag(opened):
+    part = opened("q\tQ0  d 1 2 my tag\t # 3 \t\r\nq Q0 d 1 2 t", "trec-run")
+    assert rows_of(part, ["tag", "query_id"]) == [(1, "my tag\t # 3", "q"), (2, "t", "q")]
+
+
+@pytest.mark.usefixtures("small")
+def test_the_last_line_needs_no_line_end(opened):
+    assert rows_of(opened('a,b\n"x",yz', "csv")) == [(2, "x", "yz")]
+    assert rows_of(opened('a,b\nx,"y"', "csv")) == [(2, "x", "y")]
+    assert rows_of(opened("a\tb\nx\tyz\r", "tsv")) == [(2, "x", "yz")]
+
+
+@pytest.mark.usefixtures("small")
 def test_the_first_tag(opened):
     assert opened("# x\n" * 100 + "\n q Q0 d 1 2 my\u00a0tag \tis \r\n", "trec-run").first_tag() == "my\u00a0tag \tis"
     assert opened("q Q0 d 1 2\n", "trec-run").first_tag() is None
@@ -382,95 +396,27 @@ def test_json_surrogate_pairs_are_text(opened):
 
 # damage
 
-RUN = "(query_id Q0 doc_id rank score tag)"
-QRELS = "(query_id iteration doc_id grade)"
 EMPTY = "x is empty (0 bytes); most likely the job that writes it failed"
-STRAY = "holds a quote inside a field that is not quoted; quote the field and double the quotes in it"
-OPEN = "a quote is not closed; check the quotes of this row"
-BEHIND = "holds text behind a closing quote; double the quotes inside a quoted field"
-DAMAGED = {
+UTF8 = "is not UTF-8; convert the file to UTF-8"
+BYTES = {
     "empty": ("trec-run", b"", EMPTY),
     "empty in gzip": ("csv", gzip.compress(b"") * 2, EMPTY),
     "empty in zstd": ("jsonl", inputs.zst(b""), EMPTY),
     "mark alone": ("tsv", MARK, EMPTY),
-    "run, five fields": (
-        "trec-run",
-        "# c\r\n\r\nq1 Q0 a 1 2 t\r\nq1 Q0 c 3 r\r\n",
-        f'x row 4: 5 fields, 6 expected {RUN}; the line reads "q1 Q0 c 3 r"',
-    ),
-    "run, one field": ("trec-run", "\n\u00a0q\n", f'x row 2: 1 fields, 6 expected {RUN}; the line reads "\\xa0q"'),
-    "run, old line ends": (
-        "trec-run",
-        "q Q0\ra\r",
-        f'x row 1: 2 fields, 6 expected {RUN}; the line reads "q Q0\\ra"',
-    ),
-    "run of commas": ("trec-run", "q,a,1", f'x row 1: 1 fields, 6 expected {RUN}; the line reads "q,a,1"'),
-    "qrels, three fields": (
-        "trec-qrels",
-        "q 0 d 1\nq 0 d\n",
-        f'x row 2: 3 fields, 4 expected {QRELS}; the line reads "q 0 d"',
-    ),
-    "qrels, five fields": (
-        "trec-qrels",
-        " q 0 d e 1 ",
-        f'x row 1: 5 fields, 4 expected {QRELS}; the line reads " q 0 d e 1 "',
-    ),
-    "qrels, long line": (
+    "not UTF-8": ("trec-run", b"# \xc3\xbc\nq \xe9\n", f"x row 2: the byte 0xe9 {UTF8}"),
+    "half a character": ("tsv", b"a\nb\xc3", f"x row 2: the byte 0xc3 {UTF8}"),
+    "surrogate in UTF-8": ("csv", b"\xed\xa0\x80\n", f"x row 1: the byte 0xed {UTF8}"),
+    "UTF-16": ("csv", "a,b\n".encode("utf-16"), "x row 1: holds a zero byte; is this a text file in UTF-8?"),
+    "long line": (
         "trec-qrels",
         "y" * 1_000_000,
-        f'x row 1: 1 fields, 4 expected {QRELS}; the line reads "{"y" * 39}…{"y" * 39}"',
-    ),
-    "comment not first": ("trec-qrels", " # c\n", f'x row 1: 2 fields, 4 expected {QRELS}; the line reads " # c"'),
-    "not UTF-8": (
-        "trec-run",
-        b"# \xc3\xbc\nq \xe9\n",
-        "x row 2: the byte 0xe9 is not UTF-8; convert the file to UTF-8",
-    ),
-    "half a character": ("tsv", b"a\nb\xc3", "x row 2: the byte 0xc3 is not UTF-8; convert the file to UTF-8"),
-    "surrogate in UTF-8": ("csv", b"\xed\xa0\x80\n", "x row 1: the byte 0xed is not UTF-8; convert the file to UTF-8"),
-    "zero byte": ("trec-run", "# x\n# \0\n", "x row 2: holds a zero byte; is this a text file in UTF-8?"),
-    "UTF-16": ("csv", "a,b\n".encode("utf-16"), "x row 1: holds a zero byte; is this a text file in UTF-8?"),
-    "TSV, short": ("tsv", "a\tb\n\n1\n", 'x row 3: 1 fields, 2 expected (a b); the line reads "1"'),
-    "TSV, long": ("tsv", "a\tb\n1\t2\t\n", 'x row 2: 3 fields, 2 expected (a b); the line reads "1\\t2\\t"'),
-    "TSV, no header": (
-        "tsv",
-        "\n\r\n",
-        "x holds only blank lines; the first line must give the names of the columns",
-    ),
-    "TSV, name twice": ("tsv", "a\tb\ta\n", 'x: two columns are called "a"; give each its own name'),
-    "CSV, short": ("csv", "a,b\n1,2\n3\n", 'x row 3: 1 fields, 2 expected (a b); the line reads "3"'),
-    "CSV, long behind quotes": (
-        "csv",
-        'a,b\n"1\n2",3\n"4",5,6\r\n',
-        'x row 4: 3 fields, 2 expected (a b); the line reads ""4",5,6"',
-    ),
-    "CSV, quote in a field": ("csv", 'a,b\n1,5" x\n', f'x row 2: {STRAY}; the line reads "1,5" x"'),
-    "CSV, open quote": ("csv", 'a,b\n1,2\n3,"4\n5,6\n', f'x row 3: {OPEN}; the line reads "3,"4"'),
-    "CSV, text behind a quote": ("csv", 'a,b\n"1"2,3\n', f'x row 2: {BEHIND}; the line reads ""1"2,3"'),
-    "CSV, quotes of the header": (
-        "csv",
-        '"a"b,c\n',
-        "x: the quotes of the first row are wrong (',' expected after '\"'); mend that row",
-    ),
-    "JSON, cut": (
-        "jsonl",
-        '{"a": 1}\n\n{"a": ',
-        'x row 3: is not JSON (Expecting value: line 1 column 7 (char 6)); the line reads "{"a": "',
-    ),
-    "JSON, a list": ("jsonl", '{"a": 1}\n[1]\n', 'x row 2: is not an object; the line reads "[1]"'),
-    "JSON, a number": ("jsonl", "1\n", 'x row 1: is not an object; the line reads "1"'),
-    "JSON, two on a line": (
-        "jsonl",
-        '{"a":1}{"a":2}\n',
-        'x row 1: is not JSON (Extra data: line 1 column 8 (char 7)); the line reads "{"a":1}{"a":2}"',
-    ),
-    "JSON, NaN": ("jsonl", '{"a":NaN}', 'x row 1: is not JSON (NaN is no JSON number); the line reads "{"a":NaN}"'),
-    "JSON, half a pair": (
-        "jsonl",
-        '{"a":1}\n{"a":"\\ud800"}\n',
-        'x row 2: holds half of a surrogate pair; the line reads "{"a":"\\ud800"}"',
+        f'x row 1: 1 fields, 4 expected (query_id iteration doc_id grade); the line reads "{"y" * 39}…{"y" * 39}"',
     ),
 }
+"""Damage that is not text: kind, content, sentence."""
+
+TEXTS = Path(__file__).parent / "data" / "text" / "damaged.json"
+DAMAGED = BYTES | {name: rest for name, *rest in json.loads(TEXTS.read_text(encoding="utf-8"))}
 
 
 @pytest.mark.parametrize(("kind", "content", "sentence"), DAMAGED.values(), ids=DAMAGED.keys())

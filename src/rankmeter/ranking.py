@@ -73,7 +73,7 @@ def flat_lists(frame: pl.DataFrame, order: Order) -> RankedLists:
         frame["doc_id"],
         order.key({name: frame[name] for name in ("score", "rank") if name in frame.columns}, frame.height),
         _other_rank(frame, "rank", order),
-        heads.drop([name for name in ("query_id", "doc_id", "score", "rank") if name in heads.columns]),
+        heads.drop([name for name in ("query_id", "doc_id", "score", "rank", "grade") if name in heads.columns]),
     )
 
 

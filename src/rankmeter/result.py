@@ -16,7 +16,7 @@ from rankmeter.ids import Array
 from rankmeter.notation import Asked
 from rankmeter.qrels import QrelsIndex
 from rankmeter.request import Request
-from rankmeter.sinks import write_frames, write_text
+from rankmeter.sinks import check_target, write_frames, write_text
 from rankmeter.store import RunValues
 from rankmeter.summary import Cell, Groups, cells, group
 
@@ -225,24 +225,30 @@ class Result:
         """Write the table `per_query`; the suffix decides the format.
 
         Raises:
+            UsageError: the suffix names no format for this output.
             StorageError: the file cannot be written.
         """
+        check_target(path, "per_query")
         write_frames(path, self._per_query_frames(), self.metadata())
 
     def write_hits(self, path: str | Path) -> None:
         """Write the table `hits`; the suffix decides the format.
 
         Raises:
+            UsageError: the suffix names no format for this output.
             StorageError: the file cannot be written.
         """
+        check_target(path, "hits")
         write_frames(path, self._hits_frames(), self.metadata())
 
     def write_summary(self, path: str | Path) -> None:
         """Write the table `summary`, or with the suffix `.json` the whole result.
 
         Raises:
+            UsageError: the suffix names no format for this output.
             StorageError: the file cannot be written.
         """
+        check_target(path, "summary")
         suffix = Path(path).suffix.lower()
         if suffix == ".json":
             write_text(path, json.dumps(self.to_dict(), ensure_ascii=False, default=str) + "\n")

@@ -9,15 +9,16 @@ import polars as pl
 from rankmeter.errors import DataError, UsageError
 from rankmeter.ids import Array, list_heads
 from rankmeter.qrels import QrelsIndex, per_query, two_values
+from rankmeter.request import Request
 from rankmeter.schema import PER_QUERY, SUMMARY
 from rankmeter.sources.source import Source
 
 
-def check_segments(by: Sequence[str], before: Sequence[Source], runs: Sequence[Source]) -> None:
-    """Refuse a segment that no input has, or that is named like a column of the output.
+def check_segments(request: Request, before: Sequence[Source], runs: Sequence[Source]) -> None:
+    """Refuse a segment that no input has, that is asked for twice, or that is named like a column of the output.
 
     Args:
-        by: the segments.
+        request: the segments and measures.
         before: the inputs that are asked first: the queries table and the qrels.
         runs: the runs, each of which must have what these lack.
 
@@ -25,7 +26,10 @@ def check_segments(by: Sequence[str], before: Sequence[Source], runs: Sequence[S
         UsageError: naming the column.
     """
     taken = {column.name for table in (PER_QUERY, SUMMARY) for column in table.columns}
-    for name in by:
+    taken |= {asked.name for asked in request.measures}
+    for name in request.by:
+        if request.by.count(name) > 1:
+            raise UsageError(f"the segment {name} is asked for twice")
         if name in taken:
             raise UsageError(f'a segment cannot be called "{name}", which is a column of the output; rename it')
         if any(name in source.columns for source in before):
