@@ -85,6 +85,8 @@ def format_of(path: Path) -> str:
         suffixes.pop()
     if suffixes and suffixes[-1] in FORMATS:
         return FORMATS[suffixes[-1]]
+    if not path.is_file():
+        return "trec"  # a pipe can be read only once
     try:
         with path.open("rb") as file:
             start = file.read(6)
