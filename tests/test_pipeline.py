@@ -3,6 +3,7 @@
 import itertools
 import random
 import threading
+import time
 from pathlib import Path
 
 import inputs
@@ -14,6 +15,7 @@ from polars.testing import assert_frame_equal
 import rankmeter
 from rankmeter import ids, matching, qrels, ranking, scattered
 from rankmeter.errors import DataError, UsageError
+from rankmeter.store import RunValues
 from rankmeter.words import LONG
 
 BATCHES = (1, 2, 7, 1000, None)
@@ -99,9 +101,9 @@ def test_a_query_scattered_over_files(expected, tmp_path):
 @pytest.mark.parametrize("in_memory", [0, 1 << 22], ids=["spilled", "in memory"])
 @pytest.mark.parametrize("batch_rows", [7, 50, 1000])
 def test_scattered_rows_on_disk_and_in_memory(in_memory, batch_rows, expected, tmp_path, monkeypatch):
-    called, original = [], scattered.Dealt.spilled
+    called, original = [], scattered.spilled
     monkeypatch.setattr(scattered, "IN_MEMORY_ROWS", in_memory)
-    monkeypatch.setattr(scattered.Dealt, "spilled", lambda *given: called.append(1) or original(*given))
+    monkeypatch.setattr(scattered, "spilled", lambda *given: called.append(1) or original(*given))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     run = ordered(SMALL.run, "shuffled")
     result = measured(SMALL.qrels, run, keep_hits=True, batch_rows=batch_rows)
@@ -323,6 +325,23 @@ def test_in_processes_of_every_kind(method, tmp_path):
     path = f"{inputs.SOURCES.parent}:{Path(__file__).parent}"
     done = inputs.process(script, method, PYTHONPATH=path)
     assert done.stdout == "equal\n", done.stderr
+
+
+@pytest.mark.parametrize("form", ["trec", "parquet"])
+def test_no_thread_takes_away_what_another_has_kept(form, expected, tmp_path, monkeypatch):
+    """The room for the values of a run is made once, however long that takes and however many threads ask for it."""
+    chance = random.Random(0)
+
+    def slow(*given):
+        time.sleep(chance.choice([0, 0.05]))
+        return RunValues(*given)
+
+    monkeypatch.setattr("rankmeter.store.RunValues", slow)
+    monkeypatch.setattr("rankmeter.sources.text.SMALLEST_CHUNK", 100)
+    run = written(tmp_path, SMALL.run, form, 3)
+    for _ in range(8):
+        result = measured(SMALL.qrels, run, keep_hits=True, batch_rows=40, threads=8)
+        assert digests(result, tmp_path) == expected
 
 
 def test_in_several_threads_at_once():

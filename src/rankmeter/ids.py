@@ -39,11 +39,14 @@ def kind_of(series: pl.Series, other: pl.DataType) -> int:
         return INTEGER
     if series.dtype.is_integer():
         return LONG if len(series) and series.abs().max() >= 10**11 else SHORT  # type: ignore[operator]  # an integer
-    return LONG if _has_long(series.rechunk()) else SHORT
+    return LONG if has_long(series) else SHORT
 
 
-def _has_long(series: pl.Series) -> bool:
+def has_long(series: pl.Series) -> bool:
     """Whether any text has more bytes than a string view holds itself; such text lies in buffers of its own."""
+    series = series.rechunk()
+    if series.dtype != pl.String:
+        return False
     if not any(buffer is not None and buffer.size for buffer in _view_array(series).buffers()[2:]):
         return False
     longest = series.str.len_bytes().max()

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import polars as pl
 
-from rankmeter.checks import EXAMPLES, Notice
+from rankmeter.checks import EXAMPLES, Notice, Tally
 from rankmeter.errors import DataError, shortened
 from rankmeter.ids import Array
 from rankmeter.passes import Pass
@@ -64,9 +64,15 @@ def run_notices(done: Pass, request: Request) -> Iterator[Notice]:
         if missing.any() and not missing.all():
             names = _names(done.work.index, missing)
             yield _notice("queries-missing", label + ": {judged queries} without results", int(missing.sum()), names)
-        for code, sentence in COUNTED.items():
-            if count := tally.count(code):
-                yield _notice(code, f"{label}: {sentence}", count, tally.examples(code))
+        yield from _counted(label, tally)
+    yield from _counted(label, done.notes)
+
+
+def _counted(label: str, tally: Tally) -> Iterator[Notice]:
+    """A warning for everything that was counted and is worth one."""
+    for code, sentence in COUNTED.items():
+        if count := tally.count(code):
+            yield _notice(code, f"{label}: {sentence}", count, tally.examples(code))
 
 
 def check_overlap(done: Pass) -> None:

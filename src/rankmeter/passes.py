@@ -115,7 +115,7 @@ class Pass:
         store: where the values go.
         work: what all passes share.
         tallies: run -> what was counted in it.
-        rows: rows read.
+        notes: what was counted in the input as a whole.
     """
 
     source: Source
@@ -124,19 +124,19 @@ class Pass:
     store: Store
     work: Work
     tallies: dict[str, Tally] = field(default_factory=dict)
-    rows: int = 0
+    notes: Tally = field(default_factory=Tally)
 
     def read(self, batch: Batch) -> pl.DataFrame:
         """The rows of a batch, with note taken of odd tags and scores."""
         frame = batch.read()
         if "tag" in frame.columns:
             others = frame["tag"] != self.source.first_tag
-            self.tally(self.name).add("mixed-tags", int(others.sum()), smallest(frame["tag"].filter(others)))
+            self.notes.add("mixed-tags", int(others.sum()), smallest(frame["tag"].filter(others)))
             frame = frame.drop("tag")
         if "score" in frame.columns and not math.isfinite(frame["score"].sum()):
             endless = frame["score"].is_infinite()
             names = frame["query_id"].filter(endless).cast(pl.String)
-            self.tally(self.name).distinct("infinite-score", names.hash().to_numpy(), smallest(names))
+            self.notes.distinct("infinite-score", names.hash().to_numpy(), smallest(names))
         return frame
 
     def lists(self, frame: pl.DataFrame) -> RankedLists:
@@ -149,15 +149,25 @@ class Pass:
     def flat(self, frame: pl.DataFrame) -> RankedLists:
         """Rows of one document each as lists; segments are the same in all rows of a list."""
         lists = flat_lists(frame, self.order)
-        names = [name for name in lists.heads.columns if name != "run"]
-        if names:
-            per_query(frame.select("query_id", *names), lists.offsets, self.source.label)
+        self.check_segments(frame, lists)
         return lists
 
-    def evaluate(self, lists: RankedLists) -> None:
-        """Match lists, compute their measures and keep them."""
-        query = self.work.index.queries.numbers(lists.query_id)
-        runs = list(self._runs(lists))
+    def check_segments(self, frame: pl.DataFrame, lists: RankedLists) -> None:
+        """Refuse a segment that changes within a list.
+
+        Raises:
+            DataError: naming the query and both values.
+        """
+        names = [name for name in lists.heads.columns if name != "run"]
+        if names:
+            query_id = lists.query_id[np.repeat(np.arange(len(lists)), np.diff(lists.offsets))]
+            per_query(frame.select(query_id, *names), lists.offsets, self.source.label)
+
+    def evaluate(self, lists: RankedLists, query: Array | None = None) -> None:
+        """Match lists, compute their measures and keep them; `query` where the numbers of their queries are known."""
+        if query is None:
+            query = self.work.index.queries.numbers(lists.query_id)
+        runs = list(runs_of(self.name, lists))
         for run, chosen in runs:
             self.store.claim(run, query if chosen.all() else query[chosen])
         hits, repeat, own = self.work.prepared.result().matcher.hits(lists, query)
@@ -174,31 +184,27 @@ class Pass:
         self.store.run(run)
         return self.tallies.setdefault(run, Tally())
 
-    def _runs(self, lists: RankedLists) -> Iterator[tuple[str, Array]]:
-        """Each run of a batch and which lists are its own."""
-        if "run" not in lists.heads.columns:
-            yield self.name, np.ones(len(lists), bool)
-            return
-        runs = lists.heads["run"].cast(pl.String)
-        for run in runs.unique(maintain_order=True):
-            yield run, (runs == run).to_numpy()
-
     def _count(self, run: str, lists: RankedLists, query: Array, chosen: Array, own: Array, odd: Array | None) -> None:
         """Account for every row of a run's lists."""
         tally = self.tally(run)
         lengths = np.diff(lists.offsets)
-        tally.add("rows_read", int(lengths[chosen].sum()))
-        unjudged = chosen & (query < 0)
-        if unjudged.any():
-            names = lists.query_id.filter(pl.Series(unjudged)).cast(pl.String)
-            tally.add("rows_unjudged", int(lengths[unjudged].sum()))
-            tally.distinct("queries-unjudged", names.hash().to_numpy(), smallest(names))
+        tally.add("rows_read", int(lengths[chosen & (query >= 0)].sum()))
+        self.count_unjudged(run, lists.query_id, lengths, chosen & (query < 0))
         if (count := int(own[chosen].sum())) > 0:
             names = lists.query_id.filter(pl.Series(chosen & (own > 0))).cast(pl.String)
             tally.add("query-is-document", count, smallest(names))
         for code, kind in (("rank-contradicts-score", 1), ("constant-scores", 2)):
             if odd is not None and (found := chosen & (odd == kind)).any():
                 tally.add(code, int(found.sum()), smallest(lists.query_id.filter(pl.Series(found)).cast(pl.String)))
+
+    def count_unjudged(self, run: str, query_id: pl.Series, lengths: Array, unjudged: Array) -> None:
+        """Account for the lists of queries that are not judged; their rows are read and left out."""
+        if unjudged.any():
+            tally, names = self.tally(run), query_id.filter(pl.Series(unjudged)).cast(pl.String)
+            rows = int(lengths[unjudged].sum())
+            tally.add("rows_read", rows)
+            tally.add("rows_unjudged", rows)
+            tally.distinct("queries-unjudged", names.hash().to_numpy(), smallest(names))
 
     def _repeated(self, lists: RankedLists, repeat: Repeat) -> DataError:
         """The error for a document that stands twice in a list; the rows are found by reading again."""
@@ -210,6 +216,21 @@ class Pass:
             f"{where}: document {shortened(doc_id)} stands twice in the list of query {shortened(query_id)}{more}; "
             "a list holds each document once, so remove the repeated rows"
         )
+
+
+def runs_of(name: str, lists: RankedLists) -> Iterator[tuple[str, Array]]:
+    """Each run of a batch and which lists are its own (bool).
+
+    Args:
+        name: the run where no column names it.
+        lists: the lists; their heads may hold a run column.
+    """
+    if "run" not in lists.heads.columns:
+        yield name, np.ones(len(lists), bool)
+        return
+    runs = lists.heads["run"].cast(pl.String)
+    for run in runs.unique(maintain_order=True):
+        yield run, (runs == run).to_numpy()
 
 
 def smallest(names: pl.Series) -> list[str]:

@@ -159,7 +159,7 @@ def _evaluate_run(source: Source, name: str, request: Request, work: Work) -> Pa
         scattered(done)
     finally:
         work.progress.finish()
-    if "run" not in source.columns:
+    if not done.tallies:
         done.tally(name)
     done.store.complete()
     return done

@@ -66,9 +66,14 @@ def flat_lists(frame: pl.DataFrame, order: Order) -> RankedLists:
     offsets = list_heads(frame["query_id"])
     if "run" in frame.columns:
         offsets = np.union1d(offsets, list_heads(frame["run"]))
+    return lists_at(frame, offsets, frame["query_id"][offsets[:-1]], order)
+
+
+def lists_at(frame: pl.DataFrame, offsets: Array, query_id: pl.Series, order: Order) -> RankedLists:
+    """Lists from rows of one document each, where it is known where the lists begin and whose they are."""
     heads = frame[offsets[:-1]]
     return RankedLists(
-        heads["query_id"],
+        query_id,
         offsets,
         frame["doc_id"],
         order.key({name: frame[name] for name in ("score", "rank") if name in frame.columns}, frame.height),

@@ -52,7 +52,7 @@ class Store:
         self._measures = measures
         self._level = level
         self._keep_hits = keep_hits
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     def claim(self, run: str, query: Array) -> None:
         """Take note that the lists of these queries (int64, -1: none) are about to come.
@@ -77,12 +77,16 @@ class Store:
 
     def run(self, name: str) -> RunValues:
         """The values of a run, empty at first."""
-        if name not in self.runs:
-            n = len(self._index())
-            self.runs[name] = RunValues(
-                np.zeros((len(self._measures), n)), np.zeros(n, np.int64), np.zeros(n, np.uint8), np.zeros(n, np.uint8)
-            )
-        return self.runs[name]
+        n = len(self._index())
+        with self._lock:
+            if name not in self.runs:
+                self.runs[name] = RunValues(
+                    np.zeros((len(self._measures), n)),
+                    np.zeros(n, np.int64),
+                    np.zeros(n, np.uint8),
+                    np.zeros(n, np.uint8),
+                )
+            return self.runs[name]
 
     def complete(self) -> None:
         """Give judged queries without results their values: those of an empty list."""
