@@ -54,17 +54,16 @@ def run_notices(done: Pass, request: Request) -> Iterator[Notice]:
     if len(runs) > 1 and np.max(np.sum([run.seen for run in runs.values()], axis=0)) <= 1:
         yield _notice("disjoint-runs", f"{label}: no two runs answer the same query", len(runs), sorted(runs))
     deepest = max((asked.k for asked in request.measures if asked.k is not None), default=0)
-    for run, kept in runs.items():
+    for run, kept in sorted(runs.items()):
         longest = int(kept.num_ret.max())
         if 0 < longest < deepest:
             message = f"{label}: no list has more than {longest} documents, while a measure looks at {deepest}"
             yield _notice("shallow-run", message, 1, [run])
-    for run, tally in done.tallies.items():
-        missing = done.store.runs[run].seen == 0
+        missing = kept.seen == 0
         if missing.any() and not missing.all():
             names = _names(done.work.index, missing)
             yield _notice("queries-missing", label + ": {judged queries} without results", int(missing.sum()), names)
-        yield from _counted(label, tally)
+        yield from _counted(label, done.tally(run))
     yield from _counted(label, done.notes)
 
 
