@@ -11,10 +11,12 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 
 import rankmeter
+from rankmeter.words import SECOND, mixed
 
 SOURCES = Path(rankmeter.__file__).parent
 MEASURES = "nDCG@10 RR@10 AP@100 P@5 R@100 Success@1 nDCG AP"
@@ -146,6 +148,25 @@ def naive_hits(qrels, run):
             if (query, doc.decode()) in judged:
                 out.append((query, doc.decode(), rank, judged[query, doc.decode()]))
     return out
+
+
+def colliding(count, size, seed=0):
+    """Distinct ASCII ids of `size` bytes that all have the same hash.
+
+    The last step of hashing takes in the last eight bytes, so for any beginning there are eight bytes that lead to the
+    wanted hash; those that are ASCII are found by trying. The size must be 4 and a multiple of 8.
+    """
+    chance = np.random.default_rng(seed)
+    heads = chance.integers(97, 123, (1000 * count, size), np.uint8)
+    words = [heads[:, at : at + 8].copy().view(np.uint64)[:, 0] for at in range(4, size - 8, 8)]
+    h = heads[:, :4].copy().view(np.uint32)[:, 0].astype(np.uint64) << np.uint64(32) | np.uint64(size)
+    for word in words[: (size - 12) // 8]:
+        h = mixed(h, word)
+    before = (h ^ (h >> np.uint64(29))) * SECOND
+    tails = (before ^ before[0] ^ np.uint64(0x6161616161616161)).view(np.uint8).reshape(-1, 8)
+    ascii_only = np.flatnonzero(((tails > 0) & (tails < 128)).all(axis=1))
+    found = {(heads[i, :-8].tobytes() + tails[i].tobytes()).decode("ascii") for i in ascii_only}
+    return sorted(found)[:count]
 
 
 def lacking(texts, message):

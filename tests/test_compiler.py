@@ -39,7 +39,7 @@ from rankmeter.judgements import sort_down
 from rankmeter.sums import exact_sums
 
 numbers = np.array([0.1, 0.2, 0.3, 1e300, -1e300])
-values = [str(one) for one in exact_sums(numbers, np.array([0, 1, 0, 1, 1]), 2)]
+values = [str(one) for one in exact_sums(numbers.reshape(-1, 1), np.array([0, 1, 0, 1, 1]), 2)[0]]
 values += sort_down(np.array([0, 2, 5]), numbers).tolist()
 {REPORT}"""
 

@@ -49,9 +49,9 @@ def compiled(asked: Asked, queries: Sequence[Sparse], level: float) -> list[floa
     found, known = np.cumsum([0, *map(len, ranks)]), np.cumsum([0, *map(len, ideals)])
     rank, grade = np.array([*chain(*ranks)], "i8"), np.array([*chain(*grades)], "f8")
     ideal, length = np.array([*chain(*ideals)], "f8"), np.array(lengths, "i8")
-    hits = Hits(found, rank, grade, known[:-1], known[1:], ideal, length)
-    values: list[float] = evaluate_measure(asked, hits, level).tolist()
-    return values
+    values = np.empty(len(queries))
+    evaluate_measure(asked, Hits(found, rank, grade, known, ideal, length), level, values)
+    return list(values.tolist())
 
 
 @pytest.fixture(params=[plain, compiled], ids=["plain", "compiled"])

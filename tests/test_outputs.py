@@ -106,8 +106,8 @@ def test_queries_stand_in_the_order_of_their_bytes():
 def test_metadata(table, suffix, result, tmp_path):
     path = tmp_path / f"x{suffix}"
     getattr(result, f"write_{table}")(path)
-    schema = pq.read_schema(path) if suffix == ".parquet" else pa.ipc.open_file(path).schema
-    metadata = json.loads(schema.metadata[b"rankmeter"])
+    carrier = pq.read_metadata(path) if suffix == ".parquet" else pa.ipc.open_file(path).schema
+    metadata = json.loads(carrier.metadata[b"rankmeter"])
     assert metadata == json.loads(json.dumps(result.metadata()))
     assert metadata["accounting"]["r"]["rows_read"] == SMALL.run.height
     assert list(metadata["measures"]) == [asked.name for asked in result.measures]
@@ -129,7 +129,7 @@ def test_files_name_no_paths_and_no_times(tmp_path):
 
 
 def test_row_groups_have_a_fixed_size(tmp_path, monkeypatch):
-    monkeypatch.setattr("rankmeter.result.ROW_GROUP", 4)
+    monkeypatch.setattr("rankmeter.sinks.ROW_GROUP", 4)
     result = measured()
     result.write_per_query(tmp_path / "x.parquet")
     metadata = pq.read_metadata(tmp_path / "x.parquet")

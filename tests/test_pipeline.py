@@ -13,10 +13,10 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rankmeter
-from rankmeter import ids, matching, qrels, ranking, scattered
+from rankmeter import matching, scattered
 from rankmeter.errors import DataError, UsageError
+from rankmeter.ids import IdColumn
 from rankmeter.store import RunValues
-from rankmeter.words import LONG
 
 BATCHES = (1, 2, 7, 1000, None)
 THREADS = (1, 2, 4)
@@ -150,57 +150,41 @@ def test_lists_that_are_all_tied(ties, few):
         assert all(docs[rank - 1] == doc for doc, rank in found.select("doc_id", "rank").rows())
 
 
-@pytest.fixture
-def collide(monkeypatch):
-    """Cuts the hashes of long ids down by a mask wherever ids are held; tells how many were."""
-
-    def cut(mask):
-        counts, original = [], ids.held
-
-        def held(series, kind):
-            found = original(series, kind)
-            if kind != LONG:
-                return found
-            words = found.words & np.uint64(mask)
-            words.flags.writeable = False
-            counts.append(len(words))
-            return found._replace(words=words)
-
-        for module in (ids, qrels, ranking):
-            monkeypatch.setattr(module, "held", held)
-        return counts
-
-    return cut
+@pytest.mark.parametrize("size", [12, 20, 28, 52], ids="{} bytes".format)
+def test_hashes_that_collide_change_no_number(size):
+    docs = inputs.colliding(150, size)
+    hashes, _ = IdColumn(pl.Series(docs)).hashed()
+    assert len(docs) == 150
+    assert len(set(hashes.tolist())) == 1
+    chance = random.Random(size)
+    pairs = [(f"q{query}", doc) for query in range(3) for doc in chance.sample(docs, 150 - 60 * query)]
+    run = pl.DataFrame(pairs, schema=["query_id", "doc_id"], orient="row")
+    run = run.with_columns(score=pl.Series([float(chance.randrange(4)) for _ in pairs]))
+    judged = run.sample(200, seed=1).select("query_id", "doc_id", grade=pl.Series(chance.choices(range(-1, 4), k=200)))
+    assert measured(judged, run, keep_hits=True).hits.drop("run").rows() == inputs.naive_hits(judged, run)
 
 
-@pytest.mark.parametrize("mask", [0, 1, 0xFF, 0xF << 60], ids=hex)
-@pytest.mark.parametrize("ties", TIES)
-def test_hashes_that_collide_change_no_number(mask, ties, collide):
-    long = inputs.collection(seed=6, digits=15)
-    name = pl.format("a query with a long name {}", "query_id")
-    judged, run = long.qrels.with_columns(name.alias("query_id")), long.run.with_columns(name.alias("query_id"))
-    many, deep_run = (frame.with_columns(pl.format("a document of {}", "doc_id").alias("doc_id")) for frame in deep(9))
-    given = [(judged, run), (many, deep_run)]
-    expected = [measured(*frames, ties=ties, keep_hits=True) for frames in given]
-    counts = collide(mask)
-    for frames, right in zip(given, expected, strict=True):
-        found = measured(*frames, ties=ties, keep_hits=True)
-        assert_frame_equal(found.hits, right.hits, check_exact=True)
-        assert_frame_equal(found.per_query, right.per_query, check_exact=True)
-        assert found.accounting == right.accounting
-    assert sum(counts) > 2 * deep_run.height
-
-
-@pytest.mark.parametrize("mask", [0, 1])
-def test_repeats_are_found_among_hashes_that_collide(mask, collide):
-    docs = [f"a document with a long name {number}" for number in range(30)]
+@pytest.mark.parametrize("size", [12, 20, 52], ids="{} bytes".format)
+def test_repeats_are_found_among_hashes_that_collide(size):
+    docs = inputs.colliding(30, size)
+    assert len(docs) == 30
     judged = {"q": dict.fromkeys(docs, 1)}
     frame = pl.DataFrame({"query_id": "q", "doc_id": [*docs, docs[17]], "score": np.arange(31.0)})
     twice = pl.DataFrame({"query_id": "q", "doc_id": [*docs, docs[17]], "grade": 1})
-    assert collide(mask) == []
-    with pytest.raises(DataError, match="rows 18 and 31: document a document with a long name 17 stands twice"):
+    with pytest.raises(DataError, match=r"rows 18 and 31: document .* stands twice"):
         measured(judged, frame)
     assert [notice.count for notice in measured(twice, frame[:30]).warnings if "repeated" in notice.code] == [1]
+
+
+@pytest.mark.parametrize("sizes", [(12, 13), (4, 5, 12), (11, 12, 13, 14), (8, 16, 17, 24, 25), (60, 61)], ids=str)
+def test_ids_of_every_length_are_ordered_by_their_bytes(sizes):
+    chance = random.Random(str(sizes))
+    docs = sorted({"".join(chance.choices("aböz", k=chance.choice(sizes))) for _ in range(400)})
+    docs += [doc + "a" for doc in docs[:50] if doc + "a" not in docs]
+    run = pl.DataFrame({"query_id": "q", "doc_id": chance.sample(docs, len(docs)), "score": 1.0})
+    judged = run.select("query_id", "doc_id", grade=1)
+    for some in (judged, judged.head(20)):
+        assert measured(some, run, keep_hits=True).hits.drop("run").rows() == inputs.naive_hits(some, run)
 
 
 def test_several_runs_are_each_evaluated_for_themselves():

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 
 import numba
 from numba.core.caching import FunctionCache
-from numba.extending import register_jitable
+from numba.extending import overload, register_jitable
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -40,6 +40,11 @@ def compiled(function: F) -> F:
 def callable_compiled(function: F) -> F:
     """A helper that compiled functions may call, and that stays a plain function for everyone else."""
     return register_jitable(function)  # type: ignore[no-any-return]  # numba has no types
+
+
+def substitute(function: Callable[..., Any], other: Callable[..., Any]) -> None:
+    """Compiled functions that call `function` call `other` instead."""
+    overload(function, strict=False)(lambda *_: other)
 
 
 @functools.cache

@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankmeter.compiler import compiled
-from rankmeter.words import Ids, same
+from rankmeter.memory import bare, fetch_ahead
+from rankmeter.words import AHEAD, Ids, same
 
 Array = np.ndarray[Any, Any]
 
@@ -14,37 +15,108 @@ FEW = 32
 
 
 class Judged(NamedTuple):
-    """The judgements, query by query: `offsets` (int64), one uint64 of `hashes` each, and the documents' `ids`."""
+    """The judgements, query by query.
 
-    offsets: Array
+    Attributes:
+        starts: int64, where each query's judgements begin.
+        ends: int64, where they end.
+        grade: float64, one a judgement.
+        hashes: uint64, the hash of each judged document.
+        ids: the judged documents.
+    """
+
+    starts: Array
+    ends: Array
+    grade: Array
     hashes: Array
     ids: Ids
 
 
 @compiled
-def earlier_same(judged: Any) -> Any:
-    """For each judgement the first one of the same query and document, or -1 (int64)."""
+def group_rows(number: Any, heads: Any, n_queries: int) -> Any:
+    """The order that brings the rows of each query together, and where each query begins (both int64).
+
+    Args:
+        number: the query of each run of rows.
+        heads: where each run of rows begins, and the end.
+        n_queries: how many queries there are.
+    """
+    offsets = np.zeros(n_queries + 1, np.int64)
+    for run in range(len(number)):
+        offsets[number[run] + 1] += heads[run + 1] - heads[run]
+    for q in range(n_queries):
+        offsets[q + 1] += offsets[q]
+    order, place = np.empty(heads[len(number)], np.int64), offsets.copy()
+    for run in range(len(number)):
+        at = place[number[run]]
+        for row in range(heads[run], heads[run + 1]):
+            order[at] = row
+            at += 1
+        place[number[run]] = at
+    return order, offsets
+
+
+@compiled
+def earlier_same(heads: Any, hashes: Any, ids: Any) -> Any:
+    """For each judgement the first one of the same query and document, or -1 (int64).
+
+    Args:
+        heads: where the judgements of each query begin, and the end.
+        hashes: the hash of each judged document.
+        ids: the judged documents.
+    """
     longest = 1
-    for q in range(len(judged.offsets) - 1):
-        longest = max(longest, judged.offsets[q + 1] - judged.offsets[q])
+    for q in range(len(heads) - 1):
+        longest = max(longest, heads[q + 1] - heads[q])
     size = 1024
     while size < 2 * longest:
         size *= 2
     table, mask, epoch = np.full(size, -1, np.int64), np.uint64(size - 1), 0
-    out = np.full(len(judged.hashes), -1, np.int64)
-    for q in range(len(judged.offsets) - 1):
-        for j in range(judged.offsets[q], judged.offsets[q + 1]):
-            slot = judged.hashes[j] & mask
+    out = np.full(len(hashes), -1, np.int64)
+    for q in range(len(heads) - 1):
+        for j in range(heads[q], heads[q + 1]):
+            slot = hashes[j] & mask
             while table[slot] >= epoch:
                 other = table[slot]
-                if judged.hashes[other] == judged.hashes[j] and same(judged.ids, other, judged.ids, j):
+                if hashes[other] == hashes[j] and same(ids, other, ids, j):
                     out[j] = other
                     break
                 slot = (slot + np.uint64(1)) & mask
             if out[j] < 0:
                 table[slot] = j
-        epoch = judged.offsets[q + 1]
+        epoch = heads[q + 1]
     return out
+
+
+@compiled
+def count_reaching(starts: Any, ends: Any, grade: Any, level: float) -> Any:
+    """How many judgements of each query have at least that grade (int64)."""
+    out = np.zeros(len(starts), np.int64)
+    for q in range(len(starts)):
+        for j in range(starts[q], ends[q]):
+            out[q] += grade[j] >= level
+    return out
+
+
+@compiled
+def ideals_of(starts: Any, ends: Any, ideal: Any, query: Any) -> Any:
+    """The ideal grades of queries (-1: none), one after the other, and before them where each begins, and the end."""
+    n, total = len(query), 0
+    offsets = np.zeros(n + 1, np.int64)
+    for i in range(n):
+        if query[i] >= 0:
+            total += ends[query[i]] - starts[query[i]]
+        offsets[i + 1] = total
+    out = np.empty(total, np.float64)
+    source, target = bare((ideal,))[0], bare((out,))[0]
+    for i in range(n):
+        if i + AHEAD < n:
+            fetch_ahead(source, starts[max(query[i + AHEAD], 0)])
+        if query[i] >= 0:
+            start, at = starts[query[i]], offsets[i]
+            for t in range(offsets[i + 1] - at):
+                target[at + t] = source[start + t]
+    return offsets, out
 
 
 @compiled

@@ -11,12 +11,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankmeter.compiler import callable_compiled, compiled
-from rankmeter.words import INPUT_ORDER, LONG, Ids, before_tied, fill_hashes, same
+from rankmeter.memory import bare, fetch_ahead
+from rankmeter.words import INPUT_ORDER, Ids, before_tied, fill_hashes, hash_of, part, same
 
 Array = np.ndarray[Any, Any]
 
 MANY_HITS = 32
 """From here on counting ranks one by one costs more than sorting the list."""
+
+AHEAD = 8
+"""How many lists ahead judgements are asked for from memory."""
 
 LAST_EPOCH = 0x7FFFFFFF
 """Where the hash table's 32-bit entries end."""
@@ -47,6 +51,7 @@ class Found(NamedTuple):
         offsets: int64, where each list's hits begin, and the end.
         judgement: int64, the number of the judgement of each hit, in rank order.
         rank: int64, its rank, from 1.
+        grade: float64, its grade.
         tied: uint8, per list, whether a hit shares its key with another document.
         own: int64, per list, rows whose document id is the query id.
         repeats: int64, number of repeated documents, then list and positions of the first.
@@ -55,6 +60,7 @@ class Found(NamedTuple):
     offsets: Array
     judgement: Array
     rank: Array
+    grade: Array
     tied: Array
     own: Array
     repeats: Array
@@ -65,160 +71,194 @@ class Scratch(NamedTuple):
 
     Attributes:
         table: int32, a hash table whose length is a power of two.
-        shift: int64, 64 less the bits of a slot number.
+        shift: uint64, 64 less the bits of a slot number.
+        mask: uint64, the last slot number.
         hashes: uint64, one per document.
         order: int64, positions in rank order.
         judged_at: int64, the judgement at each position, or -1.
     """
 
     table: Array
-    shift: int
+    shift: Any
+    mask: Any
     hashes: Array
     order: Array
     judged_at: Array
 
 
-@compiled
-def match(lists: Any, judged: Any, ties: int, found: Any, scratch: Any) -> None:
-    """Find the judged documents of each list and their ranks; see `Found`."""
-    find_hits(lists, judged, found, scratch)
-    rank_hits(lists, ties, found, scratch)
+class Entered(NamedTuple):
+    """The list that is in the hash table: its number, its first row, its epoch, its documents."""
+
+    number: int
+    start: int
+    epoch: int
+    ids: Ids
 
 
 @compiled
-def find_hits(lists: Any, judged: Any, found: Any, scratch: Any) -> None:  # noqa: C901, PLR0915  # see below
-    """Enter each list into the hash table, count repeated documents, and look the judged ones up.
+def match(given: Any, known: Any, ties: int, room: Any, memory: Any) -> None:
+    """Find the judged documents of each list and their ranks.
 
-    A hit's rank is its row for now. Entries of the table below the list's epoch are empty, so that it need not be
-    cleared between lists. All in one function, since a call that passes arrays costs as much as ten rows.
+    Args:
+        given: the `Lists`.
+        known: the `Judged`.
+        ties: how ties are ordered.
+        room: the `Found` to fill.
+        memory: a `Scratch` for the longest list.
     """
-    table, shift, mask = scratch.table, np.uint64(scratch.shift), np.uint64(len(scratch.table) - 1)
-    hashes, words, known, width = scratch.hashes, lists.ids.words, judged.ids.words, lists.ids.width
-    step = max(width, 1)
-    last = step - 1
-    epoch = np.int64(1)
-    for n in range(len(lists.query)):
-        q, hit = lists.query[n], found.offsets[n]
-        start, stop = lists.offsets[n], lists.offsets[n + 1] if q >= 0 else lists.offsets[n]
-        if epoch + stop - start >= LAST_EPOCH:
-            table[:] = 0
+    lists, judged, found, scratch = bare(given), bare(known), bare(room), bare(memory)
+    n_lists, epoch = len(given.query), np.int64(1)
+    for n in range(n_lists):
+        if n + 2 * AHEAD < n_lists:
+            fetch_judged(judged, lists.query[n + AHEAD], lists.query[n + 2 * AHEAD])
+        q, start, length = lists.query[n], lists.offsets[n], lists.offsets[n + 1] - lists.offsets[n]
+        found.offsets[n + 1] = found.offsets[n]
+        if q < 0 or length == 0:
+            continue
+        if epoch + length >= LAST_EPOCH:
+            memory.table[:] = 0
             epoch = np.int64(1)
-        base = start - epoch
-        fill_hashes(words, width, start, hashes[: stop - start])
-        if n * step < len(lists.query_ids.words):
-            found.own[n] = count_own(lists, n, start, stop)
-        for i in range(start, stop):
-            h = hashes[i - start]
-            slot = h >> shift
+        entered = Entered(n, start, epoch, part(lists.ids, start, length))
+        enter(entered, found.repeats, scratch)
+        if n < lists.query_ids.size:
+            own = place_of(lists.query_ids, n, hash_of(lists.query_ids, n), entered, scratch)
+            found.own[n] = own >= 0
+        find_hits(entered, q, judged, found, scratch)
+        epoch += length
+        if found.offsets[n + 1] > found.offsets[n]:
+            rank_hits(lists, n, ties, found, scratch)
+            for hit in range(found.offsets[n], found.offsets[n + 1]):
+                found.grade[hit] = judged.grade[found.judgement[hit]]
+
+
+@callable_compiled
+def fetch_judged(judged: Any, soon: Any, later: Any) -> None:
+    """Ask for the judgements of two queries that come soon: they stand in another order than in the run."""
+    first = judged.starts[max(soon, 0)]
+    fetch_ahead(judged.starts, max(later, 0))
+    fetch_ahead(judged.ends, max(later, 0))
+    fetch_ahead(judged.hashes, first)
+    fetch_ahead(judged.grade, first)
+    fetch_ahead(judged.ids.words, 2 * first)
+
+
+@callable_compiled
+def enter(entered: Any, repeats: Any, scratch: Any) -> None:
+    """Enter the documents of a list into the hash table, and count repeated ones.
+
+    Entries of the table below the list's epoch are empty, so that it need not be cleared between lists.
+    """
+    table, hashes, shift, mask = scratch.table, scratch.hashes, scratch.shift, scratch.mask
+    ids, start, epoch = entered.ids, entered.start, entered.epoch
+    fill_hashes(ids, hashes)
+    for i in range(ids.size):
+        h = hashes[i]
+        slot = h >> shift
+        entry = np.int64(table[slot])
+        while entry >= epoch:
+            if hashes[entry - epoch] == h and same(ids, entry - epoch, ids, i):
+                note_repeat(repeats, entered.number, start + entry - epoch, start + i)
+                break
+            slot = (slot + np.uint64(1)) & mask
             entry = np.int64(table[slot])
-            while entry >= epoch:
-                row = base + entry
-                equal = (words[row * step] == words[i * step]) & (words[row * step + last] == words[i * step + last])
-                if hashes[entry - epoch] == h and equal and (width != LONG or same(lists.ids, row, lists.ids, i)):
-                    note_repeat(found.repeats, n, row, i)
-                    break
-                slot = (slot + np.uint64(1)) & mask
-                entry = np.int64(table[slot])
-            if entry < epoch:
-                table[slot] = i - base
-        for j in range(judged.offsets[q], judged.offsets[q + 1] if q >= 0 else judged.offsets[q]):
-            h = judged.hashes[j]
-            slot = h >> shift
-            entry = np.int64(table[slot])
-            while entry >= epoch:
-                row = base + entry
-                equal = (words[row * step] == known[j * step]) & (words[row * step + last] == known[j * step + last])
-                if hashes[entry - epoch] == h and equal and (width != LONG or same(lists.ids, row, judged.ids, j)):
-                    found.judgement[hit] = j
-                    found.rank[hit] = row
-                    hit += 1
-                    break
-                slot = (slot + np.uint64(1)) & mask
-                entry = np.int64(table[slot])
-        found.offsets[n + 1] = hit
-        epoch += stop - start
+        if entry < epoch:
+            table[slot] = i + epoch
 
 
-@compiled
-def count_own(lists: Any, n: int, start: int, stop: int) -> int:
-    """Rows of a list whose document id is the query id."""
-    step = max(lists.ids.width, 1)
-    first, last = lists.query_ids.words[n * step], lists.query_ids.words[n * step + step - 1]
-    words = lists.ids.words[start * step : stop * step]
-    equal = 0
-    for i in range(stop - start):
-        equal += (words[i * step] == first) & (words[i * step + step - 1] == last)
-    if equal and lists.ids.width == LONG:
-        equal = 0
-        for i in range(start, stop):
-            equal += same(lists.query_ids, n, lists.ids, i)
-    return equal
+@callable_compiled
+def place_of(asked: Any, i: Any, h: Any, entered: Any, scratch: Any) -> Any:
+    """Where in the list that is in the table an id with the hash `h` is, or -1."""
+    table, hashes, mask, epoch = scratch.table, scratch.hashes, scratch.mask, entered.epoch
+    slot = h >> scratch.shift
+    entry, place = np.int64(table[slot]), np.int64(-1)
+    while entry >= epoch:
+        if hashes[entry - epoch] == h and same(asked, i, entered.ids, entry - epoch):
+            place = entry - epoch
+            break
+        slot = (slot + np.uint64(1)) & mask
+        entry = np.int64(table[slot])
+    return place
 
 
-@compiled
-def note_repeat(repeats: Any, number: int, first: int, second: int) -> None:
+@callable_compiled
+def find_hits(entered: Any, q: Any, judged: Any, found: Any, scratch: Any) -> None:
+    """Look the judged documents of a query up in the table; a hit's rank is its place in the list for now."""
+    hit = found.offsets[entered.number]
+    for j in range(judged.starts[q], judged.ends[q]):
+        place = place_of(judged.ids, j, judged.hashes[j], entered, scratch)
+        if place >= 0:
+            found.judgement[hit] = j
+            found.rank[hit] = place
+            hit += 1
+    found.offsets[entered.number + 1] = hit
+
+
+@callable_compiled
+def note_repeat(repeats: Any, number: Any, first: Any, second: Any) -> None:
     """Count a repeated document and remember the first one."""
     if repeats[0] == 0:
         repeats[1], repeats[2], repeats[3] = number, first, second
     repeats[0] += 1
 
 
-@compiled
-def rank_hits(lists: Any, ties: int, found: Any, scratch: Any) -> None:  # noqa: C901  # likewise
-    """Turn the rows of hits into ranks, and put them into rank order."""
-    for n in range(len(lists.query)):
-        hits = found.offsets[n + 1] - found.offsets[n]
-        if hits == 0:
-            continue
-        start, stop = lists.offsets[n], lists.offsets[n + 1]
-        key = lists.key[start:stop]
-        rising = equal = 0
-        for i in range(1, len(key)):
-            rising += key[i] > key[i - 1]
-            equal += key[i] == key[i - 1]
-        if hits > MANY_HITS:
-            if rising or (equal and ties != INPUT_ORDER):
-                sort_list(lists, n, ties, scratch.order)
-            else:
-                for i in range(stop - start):
-                    scratch.order[i] = i
-            ranks_from_order(lists, n, found, scratch)
+@callable_compiled
+def rank_hits(lists: Any, n: Any, ties: Any, found: Any, scratch: Any) -> None:
+    """Turn the places of a list's hits into ranks, and put them into rank order."""
+    start, stop, key = lists.offsets[n], lists.offsets[n + 1], lists.key
+    rising = equal = 0
+    for i in range(start + 1, stop):
+        rising += key[i] > key[i - 1]
+        equal += key[i] == key[i - 1]
+    if found.offsets[n + 1] - found.offsets[n] > MANY_HITS:
+        if rising or (equal and ties != INPUT_ORDER):
+            sort_list(lists, n, ties, scratch.order)
         else:
-            if rising or equal:
-                ranks_by_counting(lists, n, ties, rising == 0, found)
-            else:
-                for hit in range(found.offsets[n], found.offsets[n + 1]):
-                    found.rank[hit] += 1 - start
-            for hit in range(found.offsets[n] + 1, found.offsets[n + 1]):
-                rank, judgement, at = found.rank[hit], found.judgement[hit], hit
-                while at > found.offsets[n] and found.rank[at - 1] > rank:
-                    found.rank[at], found.judgement[at] = found.rank[at - 1], found.judgement[at - 1]
-                    at -= 1
-                found.rank[at], found.judgement[at] = rank, judgement
+            for i in range(stop - start):
+                scratch.order[i] = i
+        ranks_from_order(lists, n, found, scratch)
+    else:
+        if rising or equal:
+            ranks_by_counting(lists, n, ties, rising == 0, found)
+        else:
+            for hit in range(found.offsets[n], found.offsets[n + 1]):
+                found.rank[hit] += 1
+        order_hits(n, found)
 
 
-@compiled
-def ranks_by_counting(lists: Any, n: int, ties: int, falling: Any, found: Any) -> None:
+@callable_compiled
+def order_hits(n: Any, found: Any) -> None:
+    """Put a few hits into rank order, by insertion."""
+    first = found.offsets[n]
+    for hit in range(first + 1, found.offsets[n + 1]):
+        rank, judgement, at = found.rank[hit], found.judgement[hit], hit
+        while at > first and found.rank[at - 1] > rank:
+            found.rank[at], found.judgement[at] = found.rank[at - 1], found.judgement[at - 1]
+            at -= 1
+        found.rank[at], found.judgement[at] = rank, judgement
+
+
+@callable_compiled
+def ranks_by_counting(lists: Any, n: Any, ties: Any, falling: Any, found: Any) -> None:
     """The ranks of a few hits of a list: 1 + documents with a higher key + tied ones that stand before."""
-    start, stop = lists.offsets[n], lists.offsets[n + 1]
+    start, stop, key = lists.offsets[n], lists.offsets[n + 1], lists.key
     for hit in range(found.offsets[n], found.offsets[n + 1]):
-        i = found.rank[hit]
-        own = lists.key[i]
+        i = start + found.rank[hit]
+        own = key[i]
         low, high, rank = start, stop, 1
         if falling:
-            low, high = tie_extent(lists.key, start, i, stop)
+            low, high = tie_extent(key, start, i, stop)
             rank = low - start + 1
         tied = 0
         for t in range(low, high):
-            rank += lists.key[t] > own
-            if lists.key[t] == own and t != i:
+            rank += key[t] > own
+            if key[t] == own and t != i:
                 tied = 1
                 rank += before_tied(lists.ids, t, i, ties)
         found.rank[hit] = rank
         found.tied[n] |= tied
 
 
-@compiled
+@callable_compiled
 def tie_extent(key: Any, start: int, i: int, stop: int) -> Any:
     """The first row of row `i`'s tie in a falling list, and the row behind the last."""
     low, high = i, i + 1
@@ -238,8 +278,8 @@ def stands_before(lists: Any, i: Any, j: Any, ties: Any) -> Any:
     return first
 
 
-@compiled
-def sort_list(lists: Any, number: int, ties: int, order: Any) -> None:
+@callable_compiled
+def sort_list(lists: Any, number: Any, ties: Any, order: Any) -> None:
     """Positions of a list in rank order, by heap sort: numpy's sort takes seconds to compile."""
     start, n = lists.offsets[number], lists.offsets[number + 1] - lists.offsets[number]
     for i in range(n):
@@ -264,25 +304,34 @@ def sort_list(lists: Any, number: int, ties: int, order: Any) -> None:
         order[root] = moved
 
 
-@compiled
-def ranks_from_order(lists: Any, number: int, found: Any, scratch: Any) -> None:
+@callable_compiled
+def ranks_from_order(lists: Any, number: Any, found: Any, scratch: Any) -> None:
     """Give many hits their ranks, in rank order, by one walk over the sorted list."""
     start, n = lists.offsets[number], lists.offsets[number + 1] - lists.offsets[number]
-    order, judged_at, key = scratch.order, scratch.judged_at, lists.key[start : start + n]
+    order, judged_at, key = scratch.order, scratch.judged_at, lists.key
     for i in range(n):
         judged_at[i] = -1
     hit = found.offsets[number]
     for h in range(hit, found.offsets[number + 1]):
-        judged_at[found.rank[h] - start] = found.judgement[h]
+        judged_at[found.rank[h]] = found.judgement[h]
     for r in range(n):
         if judged_at[order[r]] < 0:
             continue
         found.judgement[hit] = judged_at[order[r]]
         found.rank[hit] = r + 1
         hit += 1
-        own = key[order[r]]
-        if (r + 1 < n and key[order[r + 1]] == own) or (r > 0 and key[order[r - 1]] == own):
+        own = key[start + order[r]]
+        if (r + 1 < n and key[start + order[r + 1]] == own) or (r > 0 and key[start + order[r - 1]] == own):
             found.tied[number] = 1
+
+
+@compiled
+def put_rows(table: Any, query: Any, columns: Any) -> None:
+    """Write the values of lists, one row of `columns` a measure, into the rows of `table` that their queries name."""
+    for n in range(len(query)):
+        if query[n] >= 0:
+            for m in range(len(columns)):
+                table[query[n], m] = columns[m, n]
 
 
 @compiled

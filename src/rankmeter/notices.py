@@ -33,7 +33,7 @@ def input_notices(sources: Sequence[Source], request: Request, index: QrelsIndex
             yield _notice("byte-order-mark", "a byte-order mark was left out of {count} files", len(marked), marked)
         if source.rows == 0:
             yield _notice("no-rows", "an input of 0 rows", 1, [source.label])
-    without = index.n_relevant(request.rules.relevance_level) == 0
+    without = index.n_relevant == 0
     if without.any():
         yield _notice(
             "queries-without-relevant",

@@ -20,6 +20,7 @@ import polars as pl
 from rankmeter import matching
 from rankmeter.checks import Notice, Tally
 from rankmeter.errors import DataError, shortened
+from rankmeter.ids import compact
 from rankmeter.qrels import QrelsIndex, per_query
 from rankmeter.ranking import Matcher, Order, RankedLists, Repeat, flat_lists, nested_lists
 from rankmeter.request import Resources
@@ -31,6 +32,9 @@ from rankmeter.store import Store, selected
 Array = np.ndarray[Any, Any]
 S = TypeVar("S")
 T = TypeVar("T")
+
+BORDER_ROWS = 1 << 18
+"""Rows from which lists at the borders of batches are evaluated, so that they do not pile up."""
 
 BATCH_ROWS = 1 << 20
 """Rows of a batch: large enough that its overhead vanishes, small enough that a few fit into memory."""
@@ -176,7 +180,7 @@ class Pass:
         odd = matching.contradictions(lists.offsets, query, lists.key, lists.rank) if lists.rank is not None else None
         for run, chosen in runs:
             self._count(run, lists, query, chosen, own, odd)
-            self.store.add(run, selected(hits, chosen & (query >= 0)))
+            self.store.add(run, selected(hits, chosen))
         self.work.prepared.result().segments.add(query, lists.heads, self.source.label)
 
     def tally(self, run: str) -> Tally:
@@ -278,32 +282,27 @@ def contiguous(attempt: Pass) -> None:
     Raises:
         ScatteredRows: they do not.
     """
-    aside: list[pl.DataFrame] = []
+    borders = _Borders(attempt)
     for head, tail in in_order(attempt.work, attempt.source.batches(attempt.work.batch_rows), _worker(attempt)):
-        aside += [frame for frame in (head, tail) if frame is not None]
-    if aside:
-        attempt.evaluate(attempt.flat(pl.concat(aside, how="vertical_relaxed")))
+        borders.add(head, tail)
+    borders.finish()
 
 
 Aside = tuple[pl.DataFrame | None, pl.DataFrame | None]
 
 
 def _worker(attempt: Pass) -> Callable[[Batch], Aside]:
-    """What a thread does with a batch: read, set the first and last query aside, evaluate the rest."""
+    """What a thread does with a batch: read, set the first and last list aside, evaluate the rest."""
 
     def work(batch: Batch) -> Aside:
         frame = attempt.read(batch)
-        if frame.height == 0:
-            return None, None
         lists = attempt.lists(frame)
         aside: Aside = (None, None)
-        if not attempt.source.has_lists:
-            if len(lists) <= 2:
-                return frame, None
+        if not attempt.source.has_lists and len(lists):
             first, last = int(lists.offsets[1]), int(lists.offsets[-2])
-            # gathered, since a slice would keep the whole batch in memory
-            aside = frame[np.arange(first)], frame[np.arange(last, frame.height)]
-            lists = inner(lists)
+            head, tail = compact(frame[:first]), compact(frame[last:])
+            aside = (head, tail) if len(lists) > 1 else (head, None)
+            lists = lists.between(1, max(1, len(lists) - 1))
         attempt.evaluate(lists)
         attempt.work.progress.advance(frame.height, len(lists))
         return aside
@@ -311,17 +310,45 @@ def _worker(attempt: Pass) -> Callable[[Batch], Aside]:
     return work
 
 
-def inner(lists: RankedLists) -> RankedLists:
-    """All lists but the first and the last."""
-    first, last = int(lists.offsets[1]), int(lists.offsets[-2])
-    return RankedLists(
-        lists.query_id[1:-1],
-        lists.offsets[1:-1] - first,
-        lists.doc_id[first:last],
-        lists.key[first:last],
-        None if lists.rank is None else lists.rank[first:last],
-        lists.heads[1:-1],
-    )
+class _Borders:
+    """The lists at the borders of batches, put together in order and evaluated when they are many."""
+
+    def __init__(self, attempt: Pass) -> None:
+        self._attempt = attempt
+        self._open: list[pl.DataFrame] = []
+        self._closed: list[pl.DataFrame] = []
+
+    def add(self, head: pl.DataFrame | None, tail: pl.DataFrame | None) -> None:
+        """The first list of the next batch, and the last one where there are several."""
+        if head is None:
+            return
+        if self._open and not _goes_on(self._open[-1], head):
+            self._close()
+        self._open.append(head)
+        if tail is not None:
+            self._close()
+            self._open.append(tail)
+        if sum(frame.height for frame in self._closed) >= BORDER_ROWS:
+            self._evaluate()
+
+    def finish(self) -> None:
+        """There are no more batches."""
+        self._close()
+        self._evaluate()
+
+    def _close(self) -> None:
+        self._closed += self._open
+        self._open = []
+
+    def _evaluate(self) -> None:
+        if self._closed:
+            self._attempt.evaluate(self._attempt.flat(pl.concat(self._closed, how="vertical_relaxed")))
+            self._closed = []
+
+
+def _goes_on(rows: pl.DataFrame, more: pl.DataFrame) -> bool:
+    """Whether the first of some more rows belongs to the list of the last row."""
+    return all(rows[name][-1] == more[name][0] for name in ("query_id", "run") if name in rows.columns)
 
 
 def in_order(work: Work, items: Iterator[S], job: Callable[[S], T]) -> Iterator[T]:

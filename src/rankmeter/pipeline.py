@@ -52,8 +52,8 @@ def execute(request: Request, progress: Progress | None = None) -> Result:
 
 def _prepare(request: Request, judgements: Source, queries: Source | None) -> Prepared:
     """What lists are matched with."""
-    index, notices = build_index(judgements, from_log=request.labelled is not None)
-    matcher = Matcher(index.documents, index.offsets, request.rules.ties)
+    index, notices = build_index(judgements, request.rules.relevance_level, from_log=request.labelled is not None)
+    matcher = Matcher(index, request.rules.ties)
     return Prepared(index, matcher, Segments(request.by, index, queries), tuple(notices))
 
 
@@ -198,7 +198,7 @@ def _check_values(evaluated: Sequence[Evaluated], request: Request, index: Qrels
     for run in evaluated:
         if not (wrong := ~np.isfinite(run.values.values)).any():
             continue
-        measure, query = np.argwhere(wrong)[0]
+        query, measure = np.argwhere(wrong)[0]
         raise DataError(
             f"run {shortened(run.name)}, query {shortened(index.query_text()[int(query)])}: "
             f"{request.measures[measure].name} is beyond what a float64 holds; the grades are too large for this gain"

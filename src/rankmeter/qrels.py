@@ -1,5 +1,6 @@
 """The index of judgements: queries in byte order of their ids, each with its judged documents and ideal grades."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,32 +9,35 @@ import polars as pl
 
 from rankmeter.checks import Notice
 from rankmeter.errors import SHOWN, DataError, shortened
-from rankmeter.ids import IdColumn, held, kind_of, list_heads
-from rankmeter.judgements import Judged, earlier_same, sort_down
+from rankmeter.ids import IdColumn, list_heads
+from rankmeter.judgements import count_reaching, earlier_same, group_rows, sort_down
 from rankmeter.sources.source import Source
-from rankmeter.words import LONG, all_hashes
 
 Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class QrelsIndex:
-    """All judgements, in memory.
+    """All judgements, in memory; those of one query stand together.
 
     Attributes:
         queries: the judged queries, distinct, in byte order of their text.
-        offsets: int64, where each query's judgements begin, and the end.
+        starts: int64, where each query's judgements begin.
+        ends: int64, where they end.
         documents: the judged document of each judgement.
         grade: float64, its grade.
         ideal: float64, the grades of each query sorted downwards.
+        n_relevant: int64, relevant documents per query.
         columns: the other columns of the qrels, one row per query.
     """
 
     queries: IdColumn
-    offsets: Array
+    starts: Array
+    ends: Array
     documents: IdColumn
     grade: Array
     ideal: Array
+    n_relevant: Array
     columns: pl.DataFrame
 
     def __len__(self) -> int:
@@ -45,50 +49,103 @@ class QrelsIndex:
 
     def n_judged(self) -> Array:
         """Judgements per query (int64)."""
-        return np.diff(self.offsets)
-
-    def n_relevant(self, level: float) -> Array:
-        """Relevant documents per query (int64)."""
-        before = np.concatenate([[0], np.cumsum(self.grade >= level)])
-        return np.asarray(before[self.offsets[1:]] - before[self.offsets[:-1]])
+        return self.ends - self.starts
 
 
-def build_index(source: Source, *, from_log: bool = False) -> tuple[QrelsIndex, list[Notice]]:
+@dataclass(frozen=True, slots=True)
+class _Judgements:
+    """The judgements of queries whose rows stand together.
+
+    Attributes:
+        frame: their rows.
+        heads: int64, where those of each query begin, and the end.
+        documents: the judged documents.
+        repeat_of: int64, the first judgement of the same query and document, or -1.
+        ideal: float64, the grades of each query sorted downwards.
+    """
+
+    frame: pl.DataFrame
+    heads: Array
+    documents: IdColumn
+    repeat_of: Array
+    ideal: Array
+
+    @classmethod
+    def of(cls, frame: pl.DataFrame, heads: Array) -> "_Judgements":
+        """What is made of the rows."""
+        documents = IdColumn(frame["doc_id"])
+        return cls(
+            frame,
+            heads,
+            documents,
+            earlier_same(heads, *documents.hashed()),
+            sort_down(heads, frame["grade"].to_numpy()),
+        )
+
+
+def build_index(source: Source, level: float, *, from_log: bool = False) -> tuple[QrelsIndex, list[Notice]]:
     """Read all judgements and index them.
 
     Args:
         source: the qrels, or a labelled log.
+        level: grade from which a document is relevant.
         from_log: the source is a log: rows without a grade are no judgements, and repeats are no surprise.
 
     Raises:
         DataError: the judgements break a rule, or there are none.
     """
-    frame = source.frame()
+    frame, rows = _rows(source, from_log=from_log)
+    heads = list_heads(frame["query_id"])
+    with ThreadPoolExecutor(1, thread_name_prefix="rankmeter-index") as pool:
+        begun = pool.submit(_Judgements.of, frame, heads)
+        queries = IdColumn(_sorted(frame["query_id"][heads[:-1]].unique()))
+        numbers = queries.numbers(frame["query_id"], heads[:-1])
+        found = begun.result()
+    if len(numbers) > len(queries.series):  # the rows of some query do not stand together
+        order, heads = group_rows(numbers, heads, len(queries.series))
+        rows = order if rows is None else rows[order]
+        numbers = np.arange(len(queries.series))
+        found = _Judgements.of(frame[order].rechunk(), heads)
+    keep, notices = _without_repeats(found, _Places(found.frame, source, rows), quiet=from_log)
+    if keep is not None:
+        heads = np.concatenate([[0], np.cumsum(keep)])[heads]
+        found = _Judgements.of(found.frame.filter(pl.Series(keep)).rechunk(), heads)
+    place = np.empty(len(numbers), np.int64)
+    place[numbers] = np.arange(len(numbers))
+    starts, ends, grade = heads[place], heads[place + 1], found.frame["grade"].to_numpy()
+    relevant = count_reaching(starts, ends, grade, level)
+    columns = _columns(found, place, source.label)
+    return QrelsIndex(queries, starts, ends, found.documents, grade, found.ideal, relevant, columns), notices
+
+
+def _rows(source: Source, *, from_log: bool) -> tuple[pl.DataFrame, Array | None]:
+    """The judgements, and which rows of the source they are (None: all)."""
+    frame = rechunked(source.frame())
     if source.has_lists:
         frame = _flat(frame, source)
+    rows = None
     if from_log:
-        frame = frame.filter(pl.col("grade").is_not_null())
+        judged = frame["grade"].is_not_null()
+        rows, frame = judged.arg_true().to_numpy(), frame.filter(judged)
     if frame.height == 0:
         raise DataError(f"{source.label} holds no judgements (0 rows); nothing can be measured without them")
-    queries = _distinct(frame["query_id"])
-    order, offsets = _grouped(frame["query_id"], queries)
-    if order is not None:
-        frame = frame[order]
-    keep, notices = _without_repeats(frame, offsets, source, order, quiet=from_log)
-    if keep is not None:
-        kept = np.concatenate([[0], np.cumsum(keep)])
-        frame, offsets = frame.filter(pl.Series(keep)), kept[offsets]
-    extra = [name for name in frame.columns if name not in ("query_id", "doc_id", "grade", "score", "rank", "run")]
-    grade = frame["grade"].to_numpy()
-    index = QrelsIndex(
-        IdColumn(queries),
-        offsets,
-        IdColumn(frame["doc_id"].rechunk()),
-        grade,
-        sort_down(offsets, grade),
-        per_query(frame.select("query_id", *extra), offsets, source.label),
-    )
-    return index, notices
+    return frame, rows
+
+
+def rechunked(frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame with each column in one piece; never more than one column is there twice."""
+    columns = []
+    for name in frame.columns:
+        columns.append(frame[name].rechunk())
+        frame = frame.drop(name)
+    return pl.DataFrame(columns)
+
+
+def _columns(found: _Judgements, place: Array, label: str) -> pl.DataFrame:
+    """The other columns of the qrels, one row per query."""
+    known = ("query_id", "doc_id", "grade", "score", "rank", "run")
+    extra = [name for name in found.frame.columns if name not in known]
+    return per_query(found.frame.select("query_id", *extra), found.heads, label)[place] if extra else pl.DataFrame()
 
 
 def _flat(frame: pl.DataFrame, source: Source) -> pl.DataFrame:
@@ -107,48 +164,31 @@ def _flat(frame: pl.DataFrame, source: Source) -> pl.DataFrame:
     )
 
 
-def _distinct(query_id: pl.Series) -> pl.Series:
-    """The distinct queries in byte order of their text."""
-    distinct = query_id[list_heads(query_id)[:-1]].unique()
-    return distinct[distinct.cast(pl.String).arg_sort()].rechunk()
+def _sorted(queries: pl.Series) -> pl.Series:
+    """Queries in byte order of their text."""
+    if queries.dtype == pl.String:
+        return queries.sort().rechunk()
+    return queries[queries.cast(pl.String).arg_sort()].rechunk()
 
 
-def _grouped(query_id: pl.Series, queries: pl.Series) -> tuple[Array | None, Array]:
-    """The order that brings each query's rows together (None: they are), and where each query begins."""
-    heads = list_heads(query_id)
-    numbers = IdColumn(queries).numbers(query_id, heads[:-1])
-    if np.all(numbers[1:] > numbers[:-1]):
-        return None, heads
-    row_numbers = np.repeat(numbers, np.diff(heads))
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(row_numbers, minlength=len(queries)))])
-    return np.argsort(row_numbers, kind="stable"), offsets
-
-
-def _without_repeats(
-    frame: pl.DataFrame, offsets: Array, source: Source, order: Array | None, *, quiet: bool
-) -> tuple[Array | None, list[Notice]]:
+def _without_repeats(found: _Judgements, place: "_Places", *, quiet: bool) -> tuple[Array | None, list[Notice]]:
     """Which judgements to keep (None: all); exact repeats count once.
 
     Raises:
         DataError: two grades for one query and document.
     """
-    kind = kind_of(frame["doc_id"], frame["doc_id"].dtype)
-    ids = held(frame["doc_id"], kind)
-    hashes = ids.words if kind == LONG else all_hashes(ids)
-    hashes.flags.writeable = False
-    first = earlier_same(Judged(offsets, hashes, ids))
+    first = found.repeat_of
     repeated = np.flatnonzero(first >= 0)
     if not len(repeated):
         return None, []
-    grade = frame["grade"].to_numpy()
+    grade = found.frame["grade"].to_numpy()
     conflicts = repeated[grade[repeated] != grade[first[repeated]]]
-    place = _Places(frame, source, order)
     if len(conflicts):
         pairs = [(int(first[j]), int(j)) for j in conflicts[:SHOWN]]
         rule = "the grades differ; keep one judgement for each query and document"
         more = f"\n… and {len(conflicts) - len(pairs)} more" if len(conflicts) > len(pairs) else ""
         raise DataError("\n".join(place.sentence(a, b, rule) for a, b in pairs) + more)
-    keep = np.ones(frame.height, bool)
+    keep = np.ones(len(first), bool)
     keep[repeated] = False
     if quiet:
         return keep, []
@@ -158,17 +198,17 @@ def _without_repeats(
 
 
 class _Places:
-    """Where judgements come from, for messages."""
+    """Where judgements come from, for messages: `rows` has the row of each in the source (None: they are all rows)."""
 
-    def __init__(self, frame: pl.DataFrame, source: Source, order: Array | None) -> None:
+    def __init__(self, frame: pl.DataFrame, source: Source, rows: Array | None) -> None:
         self._frame = frame
         self._source = source
-        self._order = order
+        self._rows = rows
 
     def sentence(self, first: int, second: int, rule: str) -> str:
         """Two judgements of one query and document."""
         query_id, doc_id = self._frame["query_id"][first], self._frame["doc_id"][first]
-        rows = sorted(int(self._order[j]) if self._order is not None else j for j in (first, second))
+        rows = sorted(int(self._rows[j]) if self._rows is not None else j for j in (first, second))
         grades = [self._frame["grade"][j] for j in (first, second)]
         label, numbers = rows_of(self._source, rows)
         return (

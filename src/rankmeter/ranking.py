@@ -1,6 +1,5 @@
 """From frames to ranked lists, and from lists to hits: relevance at rank."""
 
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -9,10 +8,11 @@ import numpy as np
 import polars as pl
 
 from rankmeter import matching
-from rankmeter.ids import IdColumn, held, kind_of, list_heads
+from rankmeter.ids import Held, both_integers, list_heads
 from rankmeter.judgements import Judged
 from rankmeter.matching import Found, Lists, Scratch
-from rankmeter.words import DOC_ID_ASC, DOC_ID_DESC, INPUT_ORDER, INTEGER, LONG, all_hashes
+from rankmeter.qrels import QrelsIndex
+from rankmeter.words import DOC_ID_ASC, DOC_ID_DESC, INPUT_ORDER
 
 Array = np.ndarray[Any, Any]
 
@@ -41,6 +41,18 @@ class RankedLists:
 
     def __len__(self) -> int:
         return len(self.query_id)
+
+    def between(self, start: int, stop: int) -> "RankedLists":
+        """The lists from number `start` up to, but without, number `stop`."""
+        first, last = int(self.offsets[start]), int(self.offsets[stop])
+        return RankedLists(
+            self.query_id[start:stop],
+            self.offsets[start : stop + 1] - first,
+            self.doc_id[first:last],
+            self.key[first:last],
+            None if self.rank is None else self.rank[first:last],
+            self.heads[start:stop],
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +83,14 @@ def flat_lists(frame: pl.DataFrame, order: Order) -> RankedLists:
 
 def lists_at(frame: pl.DataFrame, offsets: Array, query_id: pl.Series, order: Order) -> RankedLists:
     """Lists from rows of one document each, where it is known where the lists begin and whose they are."""
-    heads = frame[offsets[:-1]]
+    extra = [name for name in frame.columns if name not in ("query_id", "doc_id", "score", "rank", "grade")]
     return RankedLists(
         query_id,
         offsets,
         frame["doc_id"],
         order.key({name: frame[name] for name in ("score", "rank") if name in frame.columns}, frame.height),
         _other_rank(frame, "rank", order),
-        heads.drop([name for name in ("query_id", "doc_id", "score", "rank", "grade") if name in heads.columns]),
+        frame.select(extra)[offsets[:-1]] if extra else pl.DataFrame(),
     )
 
 
@@ -119,6 +131,7 @@ class Hits:
         offsets: int64, where each list's hits begin, and the end.
         judgement: int64, the number of the judgement of each hit, in rank order.
         rank: int64, its rank, from 1.
+        grade: float64, its grade.
         tied: uint8, per list, whether a hit shares its key with another document.
     """
 
@@ -127,6 +140,7 @@ class Hits:
     offsets: Array
     judgement: Array
     rank: Array
+    grade: Array
     tied: Array
 
 
@@ -141,47 +155,45 @@ class Repeat:
 
 
 class Matcher:
-    """Matches lists with the judgements; keeps its working memory for one thread after the other."""
+    """Matches lists with the judgements."""
 
-    def __init__(self, documents: IdColumn, offsets: Array, ties: str) -> None:
-        self._documents = documents
-        self._offsets = offsets
+    def __init__(self, index: QrelsIndex, ties: str) -> None:
+        self._index = index
         self._ties = TIES[ties]
-        self._lock = threading.Lock()
-        self._hashes: dict[int, Array] = {}
-
-    def _judged(self, kind: int) -> Judged:
-        ids = self._documents.words(kind)
-        with self._lock:
-            if kind not in self._hashes:
-                self._hashes[kind] = ids.words if kind == LONG else all_hashes(ids)
-                self._hashes[kind].flags.writeable = False
-        return Judged(self._offsets, self._hashes[kind], ids)
 
     def hits(self, lists: RankedLists, query: Array) -> tuple[Hits, Repeat | None, Array]:
         """The hits of each list whose query number is not -1, the repeated documents, if any, and own rows."""
-        kind = kind_of(lists.doc_id, self._documents.series.dtype)
-        judged = self._judged(kind)
-        found = self._room(query, lists)
-        comparable = lists.query_id if kind != INTEGER or lists.query_id.dtype.is_integer() else lists.doc_id[:0]
-        given = Lists(lists.offsets, query, lists.key, held(lists.doc_id, kind), held(comparable, kind))
-        longest = int(np.diff(lists.offsets).max(initial=1))
-        matching.match(given, judged, self._ties, found, scratch(longest))
+        index = self._index
+        integers = both_integers(lists.doc_id, index.documents.series)
+        judged = Judged(index.starts, index.ends, index.grade, *index.documents.hashed(integers=integers))
+        comparable = lists.query_id if not integers or lists.query_id.dtype.is_integer() else lists.query_id[:0]
+        documents, queries = Held(lists.doc_id, integers=integers), Held(comparable, integers=integers)
+        given = Lists(lists.offsets, query, lists.key, documents.ids, queries.ids)
+        lengths = np.diff(lists.offsets)
+        found = self._room(query, lengths)
+        matching.match(given, judged, self._ties, found, scratch(int(lengths.max(initial=1))))
         total = int(found.offsets[-1])
         hits = Hits(
-            query, np.diff(lists.offsets), found.offsets, found.judgement[:total], found.rank[:total], found.tied
+            query,
+            lengths,
+            found.offsets,
+            found.judgement[:total],
+            found.rank[:total],
+            found.grade[:total],
+            found.tied,
         )
         repeat = Repeat(*map(int, found.repeats)) if found.repeats[0] else None
         return hits, repeat, found.own
 
-    def _room(self, query: Array, lists: RankedLists) -> Found:
+    def _room(self, query: Array, lengths: Array) -> Found:
         """Arrays large enough for all hits: a list has at most as many as its query's judgements."""
-        judged = (self._offsets[1:] - self._offsets[:-1])[query[query >= 0]]
-        most = int(np.minimum(judged, np.diff(lists.offsets)[query >= 0]).sum()) if len(judged) else 0
+        judged, index = query[query >= 0], self._index
+        most = int(np.minimum(index.ends[judged] - index.starts[judged], lengths[query >= 0]).sum())
         return Found(
             np.zeros(len(query) + 1, np.int64),
             np.empty(most, np.int64),
             np.empty(most, np.int64),
+            np.empty(most, np.float64),
             np.zeros(len(query), np.uint8),
             np.zeros(len(query), np.int64),
             np.zeros(4, np.int64),
@@ -193,7 +205,8 @@ def scratch(longest: int) -> Scratch:
     bits = max(10, (2 * longest - 1).bit_length())
     return Scratch(
         np.zeros(1 << bits, np.int32),
-        64 - bits,
+        np.uint64(64 - bits),
+        np.uint64((1 << bits) - 1),
         np.empty(longest, np.uint64),
         np.empty(longest, np.int64),
         np.empty(longest, np.int64),

@@ -16,12 +16,9 @@ from rankmeter.ids import Array
 from rankmeter.notation import Asked
 from rankmeter.qrels import QrelsIndex
 from rankmeter.request import Request
-from rankmeter.sinks import check_target, write_frames, write_text
+from rankmeter.sinks import ROW_GROUP, check_target, write_frames, write_text
 from rankmeter.store import RunValues
 from rankmeter.summary import Cell, Groups, cells, group
-
-ROW_GROUP = 1 << 17
-"""Rows of a row group in the files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +62,8 @@ class Result:
         self._segments = segments
         self._evaluated = {run.name: run for run in evaluated}
         self._kept_hits = request.keep_hits
-        self._n_relevant = index.n_relevant(request.rules.relevance_level)
+        self._n_judged = index.n_judged()
+        self._n_relevant = index.n_relevant
 
     def _counted(self, run: Evaluated) -> Array:
         """Which queries count for a run (bool)."""
@@ -84,8 +82,7 @@ class Result:
     def _cells(self) -> dict[str, list[list[Cell]]]:
         """Run -> for each measure the cell of all queries and one for each group."""
         return {
-            name: cells(list(run.values.values), self._counted(run), self._groups)
-            for name, run in self._evaluated.items()
+            name: cells(run.values.values, self._counted(run), self._groups) for name, run in self._evaluated.items()
         }
 
     def groups(self, run: str) -> list[tuple[dict[str, Any], int, dict[str, dict[str, float | None]]]]:
@@ -124,26 +121,28 @@ class Result:
     def _per_query_frames(self) -> Iterator[pl.DataFrame]:
         """The rows of `per_query` in pieces of one run each."""
         for run in self._evaluated.values():
-            chosen = np.flatnonzero(self._counted(run))
-            for start in range(0, max(1, len(chosen)), ROW_GROUP):
-                yield self._per_query_piece(run, chosen[start : start + ROW_GROUP])
+            counted = self._counted(run)
+            for start in range(0, len(counted), ROW_GROUP):
+                yield self._per_query_piece(run, start, counted[start : start + ROW_GROUP])
 
-    def _per_query_piece(self, run: Evaluated, chosen: Array) -> pl.DataFrame:
-        values = run.values
+    def _per_query_piece(self, run: Evaluated, start: int, counted: Array) -> pl.DataFrame:
+        """The rows of those queries from `start` on that count."""
+        values, piece = run.values, slice(start, start + len(counted))
         columns = [
-            pl.Series("run", [run.name], dtype=pl.String).new_from_index(0, len(chosen)),
-            self._index.queries.series[chosen].cast(pl.String).alias("query_id"),
-            pl.Series("answered", values.seen[chosen] == 1, dtype=pl.Boolean),
-            *(self._segments[name][chosen] for name in self.by),
-            pl.Series("n_retrieved", values.num_ret[chosen], dtype=pl.Int64),
-            pl.Series("n_judged", self._index.n_judged()[chosen], dtype=pl.Int64),
-            pl.Series("n_relevant", self._n_relevant[chosen], dtype=pl.Int64),
+            pl.Series("run", [run.name], dtype=pl.String).new_from_index(0, len(counted)),
+            self._index.queries.series[piece].cast(pl.String).alias("query_id"),
+            pl.Series("answered", values.seen[piece] == 1, dtype=pl.Boolean),
+            *(self._segments[name][piece] for name in self.by),
+            pl.Series("n_retrieved", values.num_ret[piece], dtype=pl.Int64),
+            pl.Series("n_judged", self._n_judged[piece], dtype=pl.Int64),
+            pl.Series("n_relevant", self._n_relevant[piece], dtype=pl.Int64),
         ]
         columns += [
-            pl.Series(asked.name, row[chosen], dtype=pl.Float64)
-            for asked, row in zip(self.measures, values.values, strict=True)
+            pl.Series(asked.name, column, dtype=pl.Float64)
+            for asked, column in zip(self.measures, np.ascontiguousarray(values.values[piece].T), strict=True)
         ]
-        return pl.DataFrame(columns)
+        frame = pl.DataFrame(columns)
+        return frame if counted.all() else frame.filter(pl.Series(counted))
 
     def _hits_frames(self) -> Iterator[pl.DataFrame]:
         """The rows of the table `hits`, run by run, queries in byte order, hits by rank."""

@@ -16,10 +16,11 @@ import polars as pl
 import pyarrow as pa
 
 from rankmeter.errors import DataError, StorageError
-from rankmeter.ids import has_long, list_heads
+from rankmeter.ids import Held, list_heads
 from rankmeter.passes import Pass, check_lengths, in_order, runs_of
 from rankmeter.ranking import flat_lists, lists_at
 from rankmeter.sources.base import Batch
+from rankmeter.words import LONG
 
 Array = np.ndarray[Any, Any]
 
@@ -51,7 +52,9 @@ class Dealt:
 def spilled(rows: pl.DataFrame, starts: Array, path: Path) -> Dealt:
     """The rows on disk, one record batch a bucket."""
     # views of short text have no buffers, which a slice would write whole
-    table = rows.to_arrow(compat_level=None if has_long(rows["doc_id"]) else pl.CompatLevel.newest())
+    table = rows.to_arrow(
+        compat_level=None if Held(rows["doc_id"], integers=False).ids.width == LONG else pl.CompatLevel.newest()
+    )
     with pa.ipc.new_file(path, table.schema) as writer:
         for start, stop in pairwise(starts.tolist()):
             batches = table.slice(start, stop - start).combine_chunks().to_batches()

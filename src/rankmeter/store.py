@@ -10,6 +10,8 @@ import numpy as np
 from rankmeter import matching
 from rankmeter.catalogue.driver import Hits as KernelHits
 from rankmeter.catalogue.driver import evaluate_measure
+from rankmeter.judgements import ideals_of
+from rankmeter.matching import put_rows
 from rankmeter.notation import Asked
 from rankmeter.qrels import QrelsIndex
 from rankmeter.ranking import Hits
@@ -26,7 +28,7 @@ class RunValues:
     """The values of one run, by query number.
 
     Attributes:
-        values: float64, one row per measure.
+        values: float64, one row per query, one column per measure.
         num_ret: int64, the length of each list.
         seen: uint8, whether the run has results for the query.
         tied: uint8, whether a hit shares its key with another document.
@@ -65,15 +67,19 @@ class Store:
                 raise ScatteredRows
 
     def add(self, run: str, hits: Hits) -> None:
-        """Compute the measures of judged lists and keep them."""
-        values = self._values(hits)
-        with self._lock:
-            kept = self.run(run)
-            kept.values[:, hits.query] = values
-            kept.num_ret[hits.query] = hits.num_ret
-            kept.tied[hits.query] = hits.tied
-            if self._keep_hits:
-                kept.hits.append(hits)
+        """Compute the measures of judged lists (those whose query is not -1) and keep them.
+
+        Each query comes once, so that threads write to different places.
+        """
+        kept = self.run(run)
+        self._measure(hits, kept)
+        judged = hits.query >= 0
+        query = hits.query[judged]
+        kept.num_ret[query] = hits.num_ret[judged]
+        kept.tied[query] = hits.tied[judged]
+        if self._keep_hits:
+            with self._lock:
+                kept.hits.append(selected(hits, judged))
 
     def run(self, name: str) -> RunValues:
         """The values of a run, empty at first."""
@@ -81,7 +87,7 @@ class Store:
         with self._lock:
             if name not in self.runs:
                 self.runs[name] = RunValues(
-                    np.zeros((len(self._measures), n)),
+                    np.zeros((n, len(self._measures))),
                     np.zeros(n, np.int64),
                     np.zeros(n, np.uint8),
                     np.zeros(n, np.uint8),
@@ -93,31 +99,29 @@ class Store:
         for kept in self.runs.values():
             missing = np.flatnonzero(kept.seen == 0)
             if len(missing):
-                kept.values[:, missing] = self._values(no_hits(missing))
+                self._measure(no_hits(missing), kept)
 
-    def _values(self, hits: Hits) -> Array:
-        """One row per measure, one column per list."""
+    def _measure(self, hits: Hits, kept: RunValues) -> None:
+        """Compute each measure of each list.
+
+        What the drivers read and write stands in the order of the lists, and is gathered and put away once for all
+        measures: the index and the values are larger than the caches.
+        """
         index = self._index()
-        seen = KernelHits(
-            hits.offsets,
-            hits.rank,
-            index.grade[hits.judgement],
-            index.offsets[hits.query],
-            index.offsets[hits.query + 1],
-            index.ideal,
-            hits.num_ret,
-        )
-        out = np.empty((len(self._measures), len(hits.query)))
-        for row, asked in zip(out, self._measures, strict=True):
-            row[:] = evaluate_measure(asked, seen, self._level)
-        return out
+        ideal_offsets, ideal = ideals_of(index.starts, index.ends, index.ideal, hits.query)
+        seen = KernelHits(hits.offsets, hits.rank, hits.grade, ideal_offsets, ideal, hits.num_ret)
+        values = np.empty((len(self._measures), len(hits.query)))
+        for row, asked in zip(values, self._measures, strict=True):
+            evaluate_measure(asked, seen, self._level, row)
+        put_rows(kept.values, hits.query, values)
 
 
 def no_hits(query: Array) -> Hits:
     """The hits of empty lists."""
     n = len(query)
     nothing = np.zeros(0, np.int64)
-    return Hits(query, np.zeros(n, np.int64), np.zeros(n + 1, np.int64), nothing, nothing, np.zeros(n, np.uint8))
+    offsets, grade = np.zeros(n + 1, np.int64), np.zeros(0)
+    return Hits(query, np.zeros(n, np.int64), offsets, nothing, nothing, grade, np.zeros(n, np.uint8))
 
 
 def selected(hits: Hits, chosen: Array) -> Hits:
@@ -137,5 +141,6 @@ def selected(hits: Hits, chosen: Array) -> Hits:
         np.concatenate([[0], np.cumsum(counts[chosen])]),
         hits.judgement[rows],
         hits.rank[rows],
+        hits.grade[rows],
         hits.tied[chosen],
     )

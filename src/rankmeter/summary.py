@@ -1,6 +1,5 @@
 """Means over all queries and over segments, from exact sums."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -60,20 +59,20 @@ def _rounded(exact: Fraction) -> float:
         return float("inf") if exact > 0 else float("-inf")
 
 
-def cells(values: Sequence[Array], counted: Array, groups: Groups) -> list[list[Cell]]:
+def cells(values: Array, counted: Array, groups: Groups) -> list[list[Cell]]:
     """For each measure: the cell of all queries, then one for each group.
 
     Args:
-        values: float64 arrays, one per measure, one value per query.
+        values: float64, one row a query, one column a measure.
         counted: bool, which queries count.
         groups: the segments; without any there is only the cell of all queries.
     """
-    everything = np.where(counted, 0, -1)
     number = np.where(counted, groups.number, -1)
     size = groups.values.height if groups.values.columns else 0
     counts = [int(counted.sum()), *np.bincount(number[counted], minlength=size)[:size].tolist()]
-    out = []
-    for column in values:
-        totals = exact_sums(column, everything, 1) + (exact_sums(column, number, size) if size else [])
-        out.append([Cell(n, total) for n, total in zip(counts, totals, strict=True)])
-    return out
+    everything = exact_sums(values, np.where(counted, 0, -1), 1)
+    grouped = exact_sums(values, number, size) if size else [[] for _ in everything]
+    return [
+        [Cell(n, total) for n, total in zip(counts, totals + parts, strict=True)]
+        for totals, parts in zip(everything, grouped, strict=True)
+    ]

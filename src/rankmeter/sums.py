@@ -21,40 +21,44 @@ LOW = (1 << 32) - 1
 
 @compiled
 def add(limbs: Any, group: Any, bits: Any) -> None:
-    """Add floats, given by their bits (int64), each to the row of `limbs` that its group names; -1 is left out."""
+    """Add floats, given by their bits (int64, one row a query, one column a measure).
+
+    Those of a query go to the limbs of its group, `limbs[measure, group]`; the group -1 is left out.
+    """
     for i in range(len(bits)):
         g = group[i]
         if g < 0:
             continue
-        value = bits[i]
-        exponent = (value >> 52) & 0x7FF
-        mantissa = value & 0xFFFFFFFFFFFFF
-        if exponent:
-            mantissa |= 1 << 52
-        else:
-            exponent = 1
-        k, shift = exponent >> 5, exponent & 31
-        low = (mantissa << shift) & LOW
-        middle = (mantissa >> (32 - shift)) & LOW if shift else mantissa >> 32
-        high = mantissa >> (64 - shift) if shift > 11 else 0
-        if value < 0:
-            low, middle, high = -low, -middle, -high
-        limbs[g, k] += low
-        limbs[g, k + 1] += middle
-        limbs[g, k + 2] += high
+        for m in range(bits.shape[1]):
+            value = bits[i, m]
+            exponent = (value >> 52) & 0x7FF
+            mantissa = value & 0xFFFFFFFFFFFFF
+            if exponent:
+                mantissa |= 1 << 52
+            else:
+                exponent = 1
+            k, shift = exponent >> 5, exponent & 31
+            low = (mantissa << shift) & LOW
+            middle = (mantissa >> (32 - shift)) & LOW if shift else mantissa >> 32
+            high = mantissa >> (64 - shift) if shift > 11 else 0
+            if value < 0:
+                low, middle, high = -low, -middle, -high
+            limbs[m, g, k] += low
+            limbs[m, g, k + 1] += middle
+            limbs[m, g, k + 2] += high
 
 
-def exact_sums(values: Array, group: Array, n_groups: int) -> list[Fraction]:
-    """The exact sum of each group.
+def exact_sums(values: Array, group: Array, n_groups: int) -> list[list[Fraction]]:
+    """For each measure the exact sum of each group.
 
     Args:
-        values: float64, finite.
-        group: int64, the group of each value, from 0, or -1 to leave it out.
+        values: float64, finite, one row a query, one column a measure.
+        group: int64, the group of each query, from 0, or -1 to leave it out.
         n_groups: how many groups there are.
     """
-    limbs = np.zeros((n_groups, LIMBS), np.int64)
+    limbs = np.zeros((values.shape[1], n_groups, LIMBS), np.int64)
     add(limbs, group, np.ascontiguousarray(values, np.float64).view(np.int64))
-    return [_total(row) for row in limbs]
+    return [[_total(row) for row in groups] for groups in limbs]
 
 
 def _total(row: Array) -> Fraction:

@@ -1,7 +1,7 @@
-"""Ids as machine words: equal, ordered by their bytes, and looked up in hash tables, without touching a string.
+"""Ids as machine words: equal, ordered by their bytes, and looked up in hash tables, without copying a string.
 
-Integers are one word; text of at most 12 bytes is the two words of an Arrow string view; longer text is a hash, and
-bytes that are compared wherever hashes agree.
+Integers are one word; text is the two words of an Arrow string view: its length and bytes where these are at most 12,
+else its length, its first four bytes and where the text lies.
 """
 
 from typing import Any, NamedTuple
@@ -9,19 +9,27 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankmeter.compiler import callable_compiled, compiled
+from rankmeter.memory import bare, byte_at, fetch_ahead, word_at
 
 Array = np.ndarray[Any, Any]
 
-INTEGER, SHORT, LONG = 1, 2, 0
-"""How ids are held: as integers, as Arrow string views of at most 12 bytes, or as a hash and bytes."""
+INTEGER, SHORT, LONG = 1, 2, 3
+"""How ids are held: as integers, as string views that all hold their text, or as string views of any length."""
 
 DOC_ID_DESC, DOC_ID_ASC, INPUT_ORDER = 0, 1, 2
 """How ties are ordered."""
 
+INLINE = 12
+"""Bytes of text that a string view holds itself."""
+
 FIRST = np.uint64(0x9E3779B97F4A7C15)
 SECOND = np.uint64(0xD6E8FEB86659FD93)
-BLOCK = 1024
-"""Rows for which room is made at a time."""
+
+BLOCK = 16
+"""Rows that are compared with their neighbours at once."""
+
+AHEAD = 8
+"""How many ids ahead the table is asked for from memory."""
 
 LOW_BYTES = np.uint64(0x00FF00FF00FF00FF)
 LOW_PAIRS = np.uint64(0x0000FFFF0000FFFF)
@@ -29,27 +37,33 @@ LOW_HALF = np.uint64(0xFFFFFFFF)
 
 
 class Ids(NamedTuple):
-    """Ids as machine words.
+    """Ids as machine words, in memory that somebody else keeps alive; numbers only, so that calls cost nothing.
 
     Attributes:
-        words: uint64, `width` words an id (one, the hash, where `width` is LONG).
+        words: the address of uint64 words, one an integer, two a text.
+        size: number of ids.
         width: INTEGER, SHORT or LONG.
-        offsets: int64, where each LONG id begins in `data`, and the end; else empty.
-        data: uint8, the bytes of LONG ids; else empty.
+        buffers: the address of the addresses (int64) of the buffers that views of longer text point into.
     """
 
-    words: Array
+    words: int
+    size: int
     width: int
-    offsets: Array
-    data: Array
+    buffers: int
 
 
 class Table(NamedTuple):
-    """A hash table over ids: `slots` (int32) holds positions in `ids`, or -1; `hashes` one uint64 per slot."""
+    """A hash table over ids: `slots` (int32) holds positions in `ids`, or -1."""
 
     slots: Array
-    hashes: Array
     ids: Ids
+
+
+@callable_compiled
+def part(ids: Any, start: Any, size: Any) -> Any:
+    """Some of the ids, one after the other."""
+    bytes_each = 8 if ids.width == INTEGER else 16
+    return Ids(ids.words + bytes_each * start, size, ids.width, ids.buffers)
 
 
 @callable_compiled
@@ -61,30 +75,76 @@ def mixed(first: Any, second: Any) -> Any:
 
 
 @callable_compiled
+def length_of(head: Any) -> Any:
+    """Bytes of a text, given the first word of its view."""
+    return np.int64(head & LOW_HALF)
+
+
+@callable_compiled
+def outside(ids: Any, i: Any) -> Any:
+    """The address of a text that its view does not hold."""
+    place = word_at(ids.words, 2 * i + 1)
+    buffer = np.int64(place & LOW_HALF)
+    return np.int64(word_at(ids.buffers, buffer)) + np.int64(place >> np.uint64(32))
+
+
+@callable_compiled
+def address_of(ids: Any, i: Any) -> Any:
+    """Where the bytes of a text begin."""
+    head = word_at(ids.words, 2 * i)
+    return outside(ids, i) if length_of(head) > INLINE else ids.words + 16 * i + 4
+
+
+@callable_compiled
 def hash_of(ids: Any, i: Any) -> Any:
     """The hash of one id."""
-    h = ids.words[i] if ids.width != SHORT else np.uint64(0)
-    if ids.width == SHORT:
-        h = mixed(ids.words[2 * i], ids.words[2 * i + 1])
-    elif ids.width == INTEGER:
-        h = mixed(h, np.uint64(0))
+    if ids.width == INTEGER:
+        h = mixed(word_at(ids.words, i), np.uint64(0))
+    else:
+        head = word_at(ids.words, 2 * i)
+        if ids.width == LONG and length_of(head) > INLINE:
+            h = hash_outside(head, outside(ids, i))
+        else:
+            h = mixed(head, word_at(ids.words, 2 * i + 1))
+    return h
+
+
+@callable_compiled
+def hash_outside(head: Any, address: Any) -> Any:
+    """The hash of a text that its view does not hold; the last word overlaps the one before."""
+    h = mixed(head, word_at(address + 4, 0))
+    t, length = 12, np.int64(head & LOW_HALF)
+    while t + 8 <= length:
+        h = mixed(h, word_at(address + t, 0))
+        t += 8
+    if t < length:
+        h = mixed(h, word_at(address + length - 8, 0))
     return h
 
 
 @callable_compiled
 def same(a: Any, i: Any, b: Any, j: Any) -> Any:
-    """Whether two ids are equal; both sides are held in the same way."""
-    if a.width == SHORT:
-        equal = (a.words[2 * i] == b.words[2 * j]) & (a.words[2 * i + 1] == b.words[2 * j + 1])
+    """Whether two ids are equal; both sides are integers, or both text."""
+    if a.width == INTEGER:
+        equal = word_at(a.words, i) == word_at(b.words, j)
     else:
-        equal = a.words[i] == b.words[j]
-        if equal and a.width == LONG:
-            start, other, length = a.offsets[i], b.offsets[j], a.offsets[i + 1] - a.offsets[i]
-            equal = length == b.offsets[j + 1] - other
-            t = 0
-            while equal and t < length:
-                equal = a.data[start + t] == b.data[other + t]
-                t += 1
+        head = word_at(a.words, 2 * i)
+        equal = head == word_at(b.words, 2 * j)
+        if a.width == LONG and length_of(head) > INLINE:
+            equal = equal and same_outside(outside(a, i), outside(b, j), length_of(head))
+        else:
+            equal &= word_at(a.words, 2 * i + 1) == word_at(b.words, 2 * j + 1)
+    return equal
+
+
+@callable_compiled
+def same_outside(one: Any, other: Any, length: Any) -> Any:
+    """Whether two texts are equal that are longer than a view, their first four bytes being equal."""
+    equal = word_at(one + length - 8, 0) == word_at(other + length - 8, 0)
+    t = 4
+    while equal and t + 8 < length:
+        equal = word_at(one + t, 0) == word_at(other + t, 0)
+        t += 8
     return equal
 
 
@@ -127,13 +187,16 @@ def integer_greater(a: Any, b: Any) -> Any:
 
 
 @compiled
-def bytes_greater(ids: Any, i: int, j: int) -> bool:
-    """Whether LONG id `i` is greater by bytes than `j`."""
-    start, other = ids.offsets[i], ids.offsets[j]
-    length, other_length = ids.offsets[i + 1] - start, ids.offsets[j + 1] - other
-    for t in range(min(length, other_length)):
-        if ids.data[start + t] != ids.data[other + t]:
-            return bool(ids.data[start + t] > ids.data[other + t])
+def text_greater(one: int, length: int, other: int, other_length: int) -> bool:
+    """Whether the text of `length` bytes at one address is greater by bytes than that at the other."""
+    least = min(length, other_length)
+    t = 0
+    while t + 8 <= least and word_at(one + t, 0) == word_at(other + t, 0):
+        t += 8
+    while t < least and byte_at(one + t) == byte_at(other + t):
+        t += 1
+    if t < least:
+        return bool(byte_at(one + t) > byte_at(other + t))
     return bool(length > other_length)
 
 
@@ -141,20 +204,23 @@ def bytes_greater(ids: Any, i: int, j: int) -> bool:
 def greater(ids: Any, i: Any, j: Any) -> Any:
     """Whether id `i` is greater than id `j`, by the bytes of their text."""
     if ids.width == INTEGER:
-        more = integer_greater(np.int64(ids.words[i]), np.int64(ids.words[j]))
-    elif ids.width == LONG:
-        more = bytes_greater(ids, i, j)
+        more = integer_greater(np.int64(word_at(ids.words, i)), np.int64(word_at(ids.words, j)))
     else:
-        head, other_head = (
-            reversed_bytes(ids.words[2 * i]) & LOW_HALF,
-            reversed_bytes(ids.words[2 * j]) & LOW_HALF,
-        )
-        tail, other_tail = reversed_bytes(ids.words[2 * i + 1]), reversed_bytes(ids.words[2 * j + 1])
-        length, other_length = ids.words[2 * i] & LOW_HALF, ids.words[2 * j] & LOW_HALF
-        more = (head > other_head) | (
-            (head == other_head) & ((tail > other_tail) | ((tail == other_tail) & (length > other_length)))
-        )
+        one, other = word_at(ids.words, 2 * i), word_at(ids.words, 2 * j)
+        if ids.width == LONG:
+            more = text_greater(address_of(ids, i), length_of(one), address_of(ids, j), length_of(other))
+        else:
+            more = view_greater(one, word_at(ids.words, 2 * i + 1), other, word_at(ids.words, 2 * j + 1))
     return more
+
+
+@callable_compiled
+def view_greater(head: Any, tail: Any, other_head: Any, other_tail: Any) -> Any:
+    """Whether the text in a view is greater by bytes than that in another; behind shorter text there are zeros."""
+    first, other_first = reversed_bytes(head) & LOW_HALF, reversed_bytes(other_head) & LOW_HALF
+    rest, other_rest = reversed_bytes(tail), reversed_bytes(other_tail)
+    longer = length_of(head) > length_of(other_head)
+    return (first > other_first) | ((first == other_first) & ((rest > other_rest) | ((rest == other_rest) & longer)))
 
 
 @callable_compiled
@@ -171,88 +237,84 @@ def before_tied(ids: Any, i: Any, j: Any, ties: Any) -> Any:
 
 @compiled
 def heads(ids: Any) -> Any:
-    """Positions where a SHORT or INTEGER id differs from the one before, and the end (int64).
+    """Positions where an id differs from the one before, and the end (int64).
 
-    The words are compared in place: a call that passes arrays costs more than all the rest of a row. What is found
-    grows as needed: room for every row would take longer to touch than the words take to read.
+    Most rows are of the same query as the one before, so a block of them is compared at once. What is found grows as
+    needed: room for every row would take longer to touch than the words take to read.
     """
-    width = ids.width
-    n = len(ids.words) // width
+    width = 1 if ids.width == INTEGER else 2
     found = np.empty(1024, np.int64)
-    count = min(n, 1)
+    count = min(ids.size, 1)
     found[0] = 0
-    for start in range(1, n, BLOCK):
+    for start in range(1, ids.size, BLOCK):
+        stop = min(start + BLOCK, ids.size)
+        changed = np.uint64(0)
+        for t in range(start * width, stop * width):
+            changed |= word_at(ids.words, t) ^ word_at(ids.words, t - width)
+        if changed == 0:
+            continue
         if count + BLOCK >= len(found):
-            found = np.concatenate((found, np.empty(len(found) + BLOCK, np.int64)))
-        size = min(BLOCK, n - start)
-        # slices, whose indices cannot be negative, are read without a check
-        here, before = ids.words[start * width :], ids.words[(start - 1) * width :]
-        if width == SHORT:
-            for i in range(size):
-                found[count] = start + i
-                count += (here[2 * i] != before[2 * i]) | (here[2 * i + 1] != before[2 * i + 1])
-        else:
-            for i in range(size):
-                found[count] = start + i
-                count += here[i] != before[i]
-    found[count] = n
+            found = np.concatenate((found, np.empty(len(found), np.int64)))
+        for i in range(start, stop):
+            found[count] = i
+            count += not same(ids, i, ids, i - 1)
+    found[count] = ids.size
     return found[: count + 1].copy()
 
 
-@compiled
-def fill_hashes(words: Any, width: int, start: int, hashes: Any) -> None:
-    """The hashes of the ids from `start` on; a loop for each width, since a call with arrays costs more than a hash."""
-    n = len(hashes)
-    if width == SHORT:
-        pairs = words[2 * start : 2 * (start + n)]
-        for i in range(n):
-            hashes[i] = mixed(pairs[2 * i], pairs[2 * i + 1])
-    elif width == INTEGER:
-        for i in range(n):
-            hashes[i] = mixed(words[start + i], np.uint64(0))
+@callable_compiled
+def fill_hashes(ids: Any, hashes: Any) -> None:
+    """The hash of every id; a loop for each width."""
+    if ids.width == SHORT:
+        for i in range(ids.size):
+            hashes[i] = mixed(word_at(ids.words, 2 * i), word_at(ids.words, 2 * i + 1))
     else:
-        hashes[:] = words[start : start + n]
+        for i in range(ids.size):
+            hashes[i] = hash_of(ids, i)
 
 
 @compiled
 def all_hashes(ids: Any) -> Any:
     """The hash of every id (uint64)."""
-    out = np.empty(len(ids.words) // max(ids.width, 1), np.uint64)
-    fill_hashes(ids.words, ids.width, 0, out)
+    out = np.empty(ids.size, np.uint64)
+    fill_hashes(ids, out)
     return out
 
 
 @compiled
-def fill_table(table: Any) -> Any:
+def fill_table(table: Any) -> None:
     """Enter all ids of a table; they must be distinct."""
-    mask = np.uint64(len(table.slots) - 1)
-    n = len(table.ids.words) // max(table.ids.width, 1)
-    for i in range(n):
-        h = hash_of(table.ids, i)
-        slot = h & mask
-        while table.slots[slot] >= 0:
+    slots, mask = table.slots, np.uint64(len(table.slots) - 1)
+    for i in range(table.ids.size):
+        slot = hash_of(table.ids, i) & mask
+        while slots[slot] >= 0:
             slot = (slot + np.uint64(1)) & mask
-        table.slots[slot] = i
-        table.hashes[slot] = h
+        slots[slot] = i
 
 
 @compiled
-def look_up(table: Any, ids: Any, positions: Any) -> Any:
-    """For the ids at `positions`: their number in the table, or -1 (int64)."""
-    mask = np.uint64(len(table.slots) - 1)
-    words, known, step = ids.words, table.ids.words, max(ids.width, 1)
-    out = np.full(len(positions), -1, np.int64)
-    for n in range(len(positions)):
-        i = positions[n]
-        h = hash_of(ids, i)
-        first, last = words[i * step], words[i * step + step - 1]
-        slot = h & mask
-        entry = table.slots[slot]
-        while entry >= 0:
-            equal = (table.hashes[slot] == h) & (known[entry * step] == first)
-            if equal and known[entry * step + step - 1] == last and (step == SHORT or same(ids, i, table.ids, entry)):
-                out[n] = entry
-                break
-            slot = (slot + np.uint64(1)) & mask
-            entry = table.slots[slot]
+def look_up(known: Any, ids: Any, positions: Any) -> Any:
+    """For the ids at `positions`: their number in the table, or -1 (int64).
+
+    The table is larger than the caches, so that what one id needs is asked for while others are looked at.
+    """
+    table, mask, width = bare(known), np.uint64(len(known.slots) - 1), 1 if ids.width == INTEGER else 2
+    n = len(positions)
+    first = np.empty(n, np.uint64)
+    out = np.full(n, -1, np.int64)
+    for step in range(n + 2 * AHEAD):
+        if step < n:
+            first[step] = hash_of(ids, positions[step]) & mask
+            fetch_ahead(table.slots, first[step])
+        near = step - AHEAD
+        if 0 <= near < n:
+            fetch_ahead(table.ids.words, width * max(table.slots[first[near]], 0))
+        here = step - 2 * AHEAD
+        if here >= 0:
+            slot = first[here]
+            while table.slots[slot] >= 0:
+                if same(ids, positions[here], table.ids, table.slots[slot]):
+                    out[here] = table.slots[slot]
+                    break
+                slot = (slot + np.uint64(1)) & mask
     return out

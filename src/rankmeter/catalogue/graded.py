@@ -3,7 +3,7 @@
 import math
 
 from rankmeter.catalogue.binary import ratio
-from rankmeter.catalogue.registry import Grades, K, Parameter, Ranks, measure, shared
+from rankmeter.catalogue.registry import Grades, K, Parameter, Ranks, measure, shared, tabulated
 
 JARVELIN = "Järvelin and Kekäläinen, Cumulated gain-based evaluation of IR techniques, 2002; log2(rank + 1)"
 
@@ -30,13 +30,19 @@ def worth(grade: float, gain: int) -> float:
     return 2.0**grade - 1.0 if grade < BEYOND else math.inf
 
 
+@tabulated(1024)
+def discount(rank: int) -> float:
+    """log2(rank + 1), which divides a gain."""
+    return math.log2(rank + 1.0)
+
+
 @shared
 def gained(rank: Ranks, grade: Grades, k: int, gain: int) -> float:
     """Sum of gain / log2(rank + 1) over the documents among the first k."""
     total = 0.0
     for i in range(len(rank)):
         if rank[i] <= k and grade[i] > 0.0:
-            total += worth(grade[i], gain) / math.log2(rank[i] + 1.0)
+            total += worth(grade[i], gain) / discount(rank[i])
     return total
 
 
@@ -46,7 +52,7 @@ def best_gain(ideal: Grades, k: int, gain: int) -> float:
     total = 0.0
     for i in range(min(len(ideal), k)):
         if ideal[i] > 0.0:
-            total += worth(ideal[i], gain) / math.log2(i + 2.0)
+            total += worth(ideal[i], gain) / discount(i + 1)
     return total
 
 

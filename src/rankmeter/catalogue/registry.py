@@ -130,6 +130,9 @@ MEASURES: dict[str, Measure] = {}
 SHARED: list[Callable[..., Any]] = []
 """Helpers that kernels call, in the order of declaration."""
 
+TABULATED: dict[Callable[[int], float], int] = {}
+"""Helpers that are looked up where they are compiled, and for how many numbers from 0."""
+
 SUITES = {"rag": ("P@{k}", "R@{k}", "F1@{k}", "Success@{k}", "RR@{k}", "AP@{k}", "nDCG@{k}")}
 """Name -> measures; `rag@k` is the window that a prompt reads."""
 
@@ -138,6 +141,16 @@ def shared(function: F) -> F:
     """A small function that kernels call."""
     SHARED.append(function)
     return function
+
+
+def tabulated(size: int) -> Callable[[F], F]:
+    """A small function of a whole number that kernels call often: compiled code looks the first values up."""
+
+    def register(function: F) -> F:
+        TABULATED[function] = size
+        return function
+
+    return register
 
 
 def measure(  # the declaration of a measure is the one place with all its facts

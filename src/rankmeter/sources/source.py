@@ -1,6 +1,7 @@
 """Inputs of every kind, opened as sources that give batches of conforming rows."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,9 @@ from rankmeter.sources.tables import ArrowPart, ParquetPart
 from rankmeter.sources.text import TextPart, open_text
 
 Keys = tuple[tuple[str, str | None], ...]
+READERS = 2
+"""Threads that read an input which is taken in as a whole."""
+
 LISTS = {QRELS.name: QRELS_LISTS, RUN_TABLE.name: RUN_LISTS}
 """The tables that have a form with list columns."""
 
@@ -93,7 +97,8 @@ class Source:
 
     def frame(self) -> pl.DataFrame:
         """All rows at once."""
-        frames = [batch.read() for batch in self.batches(1 << 20)]
+        with ThreadPoolExecutor(READERS, thread_name_prefix="rankmeter-read") as pool:
+            frames = list(pool.map(lambda batch: batch.read(), self.batches(1 << 20)))
         return pl.concat(frames, how="vertical_relaxed") if frames else self.no_rows()
 
     def no_rows(self) -> pl.DataFrame:
