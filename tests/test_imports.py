@@ -8,9 +8,21 @@ import pytest
 HEAVY = ("polars", "pyarrow", "numba", "numpy")
 MODULES = sorted(inputs.SOURCES.rglob("*.py"))
 NUMBA = {"compiler", "memory"}
-COMPILING = NUMBA | {"matching", "words", "judgements", "sums", "fields", "catalogue/driver"}
-ON_DISK = {"sinks", "scattered", "compiler"}
-DISK = {"open", "read_text", "read_bytes", "write_text", "write_bytes", "mkstemp", "TemporaryDirectory", "memory_map"}
+COMPILING = NUMBA | {"matching", "dealing", "words", "judgements", "sums", "fields", "catalogue/driver"}
+ON_DISK = {"sinks", "spill", "scattered", "compiler"}
+DISK = {
+    "open",
+    "read_text",
+    "read_bytes",
+    "write_text",
+    "write_bytes",
+    "mkstemp",
+    "TemporaryDirectory",
+    "memory_map",
+    "pwrite",
+    "preadv",
+    "TemporaryFile",
+}
 DISK |= {"unlink", "mkdir", "replace_file", "scan_parquet", "read_parquet", "write_parquet", "new_file", "rmtree"}
 
 EXEMPT = {

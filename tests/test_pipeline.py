@@ -13,7 +13,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rankmeter
-from rankmeter import matching, scattered
+from rankmeter import matching, spill
 from rankmeter.errors import DataError, UsageError
 from rankmeter.ids import IdColumn
 from rankmeter.store import RunValues
@@ -101,9 +101,9 @@ def test_a_query_scattered_over_files(expected, tmp_path):
 @pytest.mark.parametrize("in_memory", [0, 1 << 22], ids=["spilled", "in memory"])
 @pytest.mark.parametrize("batch_rows", [7, 50, 1000])
 def test_scattered_rows_on_disk_and_in_memory(in_memory, batch_rows, expected, tmp_path, monkeypatch):
-    called, original = [], scattered.spilled
-    monkeypatch.setattr(scattered, "IN_MEMORY_ROWS", in_memory)
-    monkeypatch.setattr(scattered, "spilled", lambda *given: called.append(1) or original(*given))
+    called, original = [], spill.BlockOnDisk.written
+    monkeypatch.setattr("rankmeter.passes.SCATTERED_BYTES", in_memory)
+    monkeypatch.setattr(spill.BlockOnDisk, "written", lambda *given: called.append(1) or original(*given))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     run = ordered(SMALL.run, "shuffled")
     result = measured(SMALL.qrels, run, keep_hits=True, batch_rows=batch_rows)

@@ -89,9 +89,9 @@ class Scratch(NamedTuple):
 class Entered(NamedTuple):
     """The list that is in the hash table: its number, its first row, its epoch, its documents."""
 
-    number: int
-    start: int
-    epoch: int
+    number: Any
+    start: Any
+    epoch: Any
     ids: Ids
 
 

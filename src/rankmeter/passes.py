@@ -20,18 +20,24 @@ import polars as pl
 from rankmeter import matching
 from rankmeter.checks import Notice, Tally
 from rankmeter.errors import DataError, shortened
-from rankmeter.ids import compact
+from rankmeter.ids import compact, list_heads
 from rankmeter.qrels import QrelsIndex, per_query
 from rankmeter.ranking import Matcher, Order, RankedLists, Repeat, flat_lists, nested_lists
 from rankmeter.request import Resources
 from rankmeter.segments import Segments
 from rankmeter.sources.base import Batch
 from rankmeter.sources.source import Source
-from rankmeter.store import Store, selected
+from rankmeter.store import ScatteredRows, Store, selected
 
 Array = np.ndarray[Any, Any]
 S = TypeVar("S")
 T = TypeVar("T")
+
+SCATTERED_BYTES = 1 << 30
+"""Bytes of rows in no order that stay in memory."""
+
+SAMPLE = 1 << 16
+"""Rows of a batch that are looked at first."""
 
 BORDER_ROWS = 1 << 18
 """Rows from which lists at the borders of batches are evaluated, so that they do not pile up."""
@@ -103,6 +109,11 @@ class Work:
         return self.resources.threads or (os.cpu_count() or 1) + 1
 
     @property
+    def memory(self) -> int:
+        """Bytes that rows in no order may take before they go to a temporary file."""
+        return SCATTERED_BYTES
+
+    @property
     def batch_rows(self) -> int:
         """Rows of a batch."""
         return self.resources.batch_rows or BATCH_ROWS
@@ -120,6 +131,7 @@ class Pass:
         work: what all passes share.
         tallies: run -> what was counted in it.
         notes: what was counted in the input as a whole.
+        left: batches, by number, that had been read when their rows turned out to be scattered.
     """
 
     source: Source
@@ -129,18 +141,14 @@ class Pass:
     work: Work
     tallies: dict[str, Tally] = field(default_factory=dict)
     notes: Tally = field(default_factory=Tally)
+    left: dict[int, pl.DataFrame] = field(default_factory=dict)
 
-    def read(self, batch: Batch) -> pl.DataFrame:
-        """The rows of a batch, with note taken of odd tags and scores."""
-        frame = batch.read()
+    def noted(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """The rows of a batch, with note taken of odd tags."""
         if "tag" in frame.columns:
             others = frame["tag"] != self.source.first_tag
             self.notes.add("mixed-tags", int(others.sum()), smallest(frame["tag"].filter(others)))
             frame = frame.drop("tag")
-        if "score" in frame.columns and not math.isfinite(frame["score"].sum()):
-            endless = frame["score"].is_infinite()
-            names = frame["query_id"].filter(endless).cast(pl.String)
-            self.notes.distinct("infinite-score", names.hash().to_numpy(), smallest(names))
         return frame
 
     def lists(self, frame: pl.DataFrame) -> RankedLists:
@@ -177,11 +185,21 @@ class Pass:
         hits, repeat, own = self.work.prepared.result().matcher.hits(lists, query)
         if repeat is not None:
             raise self._repeated(lists, repeat)
+        self._note_infinite(lists, query)
         odd = matching.contradictions(lists.offsets, query, lists.key, lists.rank) if lists.rank is not None else None
         for run, chosen in runs:
             self._count(run, lists, query, chosen, own, odd)
             self.store.add(run, selected(hits, chosen))
         self.work.prepared.result().segments.add(query, lists.heads, self.source.label)
+
+    def _note_infinite(self, lists: RankedLists, query: Array) -> None:
+        """Take note of judged queries with infinite scores."""
+        # a sum is finite unless a value is not, or the values are huge
+        if self.order.column == "score" and not math.isfinite(lists.key.sum()):
+            rows = np.flatnonzero(np.isinf(lists.key))
+            found = np.unique(np.searchsorted(lists.offsets, rows, side="right") - 1)
+            names = lists.query_id[found[query[found] >= 0]].cast(pl.String)
+            self.notes.distinct("infinite-score", names.hash().to_numpy(), smallest(names))
 
     def tally(self, run: str) -> Tally:
         """What was counted in a run."""
@@ -193,7 +211,8 @@ class Pass:
         tally = self.tally(run)
         lengths = np.diff(lists.offsets)
         tally.add("rows_read", int(lengths[chosen & (query >= 0)].sum()))
-        self.count_unjudged(run, lists.query_id, lengths, chosen & (query < 0))
+        if (unjudged := chosen & (query < 0)).any():
+            self._count_unjudged(run, lists.query_id.filter(pl.Series(unjudged)), int(lengths[unjudged].sum()))
         if (count := int(own[chosen].sum())) > 0:
             names = lists.query_id.filter(pl.Series(chosen & (own > 0))).cast(pl.String)
             tally.add("query-is-document", count, smallest(names))
@@ -201,14 +220,20 @@ class Pass:
             if odd is not None and (found := chosen & (odd == kind)).any():
                 tally.add(code, int(found.sum()), smallest(lists.query_id.filter(pl.Series(found)).cast(pl.String)))
 
-    def count_unjudged(self, run: str, query_id: pl.Series, lengths: Array, unjudged: Array) -> None:
-        """Account for the lists of queries that are not judged; their rows are read and left out."""
-        if unjudged.any():
-            tally, names = self.tally(run), query_id.filter(pl.Series(unjudged)).cast(pl.String)
-            rows = int(lengths[unjudged].sum())
-            tally.add("rows_read", rows)
-            tally.add("rows_unjudged", rows)
-            tally.distinct("queries-unjudged", names.hash().to_numpy(), smallest(names))
+    def count_unjudged_rows(self, rows: pl.DataFrame) -> None:
+        """Account for rows of one document each whose queries are not judged."""
+        if "run" not in rows.columns:
+            self._count_unjudged(self.name, rows["query_id"].unique(), rows.height)
+            return
+        for (run,), part in rows.group_by("run"):
+            self._count_unjudged(str(run), part["query_id"].unique(), part.height)
+
+    def _count_unjudged(self, run: str, queries: pl.Series, rows: int) -> None:
+        """Account for queries that are not judged; their rows are read and left out."""
+        tally, names = self.tally(run), queries.cast(pl.String)
+        tally.add("rows_read", rows)
+        tally.add("rows_unjudged", rows)
+        tally.distinct("queries-unjudged", names.hash().to_numpy(), smallest(names))
 
     def _repeated(self, lists: RankedLists, repeat: Repeat) -> DataError:
         """The error for a document that stands twice in a list; the rows are found by reading again."""
@@ -283,7 +308,8 @@ def contiguous(attempt: Pass) -> None:
         ScatteredRows: they do not.
     """
     borders = _Borders(attempt)
-    for head, tail in in_order(attempt.work, attempt.source.batches(attempt.work.batch_rows), _worker(attempt)):
+    batches = enumerate(attempt.source.batches(attempt.work.batch_rows))
+    for head, tail in in_order(attempt.work, batches, _worker(attempt)):
         borders.add(head, tail)
     borders.finish()
 
@@ -291,11 +317,16 @@ def contiguous(attempt: Pass) -> None:
 Aside = tuple[pl.DataFrame | None, pl.DataFrame | None]
 
 
-def _worker(attempt: Pass) -> Callable[[Batch], Aside]:
+def _worker(attempt: Pass) -> Callable[[tuple[int, Batch]], Aside]:
     """What a thread does with a batch: read, set the first and last list aside, evaluate the rest."""
 
-    def work(batch: Batch) -> Aside:
-        frame = attempt.read(batch)
+    def work(numbered: tuple[int, Batch]) -> Aside:
+        position, batch = numbered
+        rows = batch.read()
+        frame = attempt.noted(rows)
+        if not attempt.source.has_lists and looks_scattered(frame):
+            attempt.left[position] = rows
+            raise ScatteredRows
         lists = attempt.lists(frame)
         aside: Aside = (None, None)
         if not attempt.source.has_lists and len(lists):
@@ -303,11 +334,23 @@ def _worker(attempt: Pass) -> Callable[[Batch], Aside]:
             head, tail = compact(frame[:first]), compact(frame[last:])
             aside = (head, tail) if len(lists) > 1 else (head, None)
             lists = lists.between(1, max(1, len(lists) - 1))
-        attempt.evaluate(lists)
+        try:
+            attempt.evaluate(lists)
+        except ScatteredRows:
+            attempt.left[position] = rows
+            raise
         attempt.work.progress.advance(frame.height, len(lists))
         return aside
 
     return work
+
+
+def looks_scattered(frame: pl.DataFrame) -> bool:
+    """Whether the first rows change their list all the time and come back to the same ones."""
+    keys = [name for name in ("query_id", "run") if name in frame.columns]
+    first = frame.select(keys)[:SAMPLE]
+    heads = np.unique(np.concatenate([list_heads(first[name])[:-1] for name in keys]))
+    return len(heads) > first.height // 4 and first[heads].n_unique() < len(heads)
 
 
 class _Borders:

@@ -154,9 +154,9 @@ def _evaluate_run(source: Source, name: str, request: Request, work: Work) -> Pa
     try:
         contiguous(done)
     except ScatteredRows:
-        done = attempt()
+        read, done = done.left, attempt()
         work.progress.start(source.rows, source.size)
-        scattered(done)
+        scattered(done, read)
     finally:
         work.progress.finish()
     if not done.tallies:

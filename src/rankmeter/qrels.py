@@ -98,8 +98,9 @@ def build_index(source: Source, level: float, *, from_log: bool = False) -> tupl
     heads = list_heads(frame["query_id"])
     with ThreadPoolExecutor(1, thread_name_prefix="rankmeter-index") as pool:
         begun = pool.submit(_Judgements.of, frame, heads)
-        queries = IdColumn(_sorted(frame["query_id"][heads[:-1]].unique()))
-        numbers = queries.numbers(frame["query_id"], heads[:-1])
+        named = frame["query_id"][heads[:-1]]
+        queries = IdColumn(_sorted(named.unique()))
+        numbers = queries.numbers(named)
         found = begun.result()
     if len(numbers) > len(queries.series):  # the rows of some query do not stand together
         order, heads = group_rows(numbers, heads, len(queries.series))
