@@ -16,6 +16,7 @@ import rankmeter
 from rankmeter import matching, spill
 from rankmeter.errors import DataError, UsageError
 from rankmeter.ids import IdColumn
+from rankmeter.limits import Budget
 from rankmeter.store import RunValues
 
 BATCHES = (1, 2, 7, 1000, None)
@@ -102,7 +103,7 @@ def test_a_query_scattered_over_files(expected, tmp_path):
 @pytest.mark.parametrize("batch_rows", [7, 50, 1000])
 def test_scattered_rows_on_disk_and_in_memory(in_memory, batch_rows, expected, tmp_path, monkeypatch):
     called, original = [], spill.BlockOnDisk.written
-    monkeypatch.setattr("rankmeter.passes.SCATTERED_BYTES", in_memory)
+    monkeypatch.setattr(Budget, "scattered", in_memory)
     monkeypatch.setattr(spill.BlockOnDisk, "written", lambda *given: called.append(1) or original(*given))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     run = ordered(SMALL.run, "shuffled")
@@ -110,6 +111,49 @@ def test_scattered_rows_on_disk_and_in_memory(in_memory, batch_rows, expected, t
     assert bool(called) == (in_memory == 0)
     assert list(tmp_path.iterdir()) == []
     assert digests(result, tmp_path) == expected
+
+
+@pytest.mark.parametrize("order", ["given", "shuffled"])
+@pytest.mark.parametrize("shares", [1, 2, 5, 60])
+@pytest.mark.parametrize("in_memory", [0, 1 << 30], ids=["values on disk", "in memory"])
+def test_shares_of_the_judgements_and_values_on_disk(order, shares, in_memory, expected, tmp_path, monkeypatch):
+    monkeypatch.setattr(Budget, "shares", lambda *_: shares)
+    monkeypatch.setattr(Budget, "values", in_memory)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    whole = measured(SMALL.qrels, ordered(SMALL.run, order), keep_hits=True)
+    result = measured(ordered(SMALL.qrels, order), ordered(SMALL.run, order), keep_hits=True, batch_rows=40)
+    assert list(tmp_path.iterdir()) == []
+    assert digests(result, tmp_path) == expected
+    assert result.accounting == whole.accounting
+    assert [notice.as_dict() for notice in result.warnings] == [notice.as_dict() for notice in whole.warnings]
+
+
+@pytest.mark.parametrize("shares", [2, 3])
+def test_shares_with_segments_runs_and_repeats(shares, monkeypatch):
+    market = pl.col("query_id").str.slice(-1).alias("market")
+    qrels = pl.concat([SMALL.qrels, SMALL.qrels[:3]]).with_columns(market)
+    table = pl.concat([SMALL.run.with_columns(run=pl.lit(name), device=market) for name in "ba"])
+    whole = rankmeter.evaluate(qrels, table, inputs.MEASURES, by=["market", "device"])
+    monkeypatch.setattr(Budget, "shares", lambda *_: shares)
+    result = rankmeter.evaluate(qrels, table, inputs.MEASURES, by=["market", "device"])
+    assert_frame_equal(result.summary, whole.summary, check_exact=True)
+    assert result.accounting == whole.accounting
+    assert {notice.code: notice.count for notice in result.warnings}["repeated-judgements"] == 3
+    plain = rankmeter.evaluate(SMALL.qrels, SMALL.run, inputs.MEASURES)
+    for run in "ab":
+        values = result.per_query.filter(pl.col("run") == run).drop("run", "market", "device")
+        assert_frame_equal(values, plain.per_query.drop("run"), check_exact=True)
+
+
+@pytest.mark.parametrize("shares", [1, 4])
+def test_conflicts_are_found_in_shares_with_their_rows(shares, monkeypatch):
+    monkeypatch.setattr(Budget, "shares", lambda *_: shares)
+    query, doc, _ = SMALL.qrels.row(7)
+    qrels = pl.concat([SMALL.qrels, SMALL.qrels[7:8].with_columns(pl.col("grade") + 1)])
+    with pytest.raises(
+        DataError, match=f"rows 8 and {qrels.height}: query {query} and document {doc} are judged twice"
+    ):
+        measured(qrels, SMALL.run)
 
 
 def deep(ties, seed=0, queries=3, depth=400):

@@ -35,6 +35,7 @@ class Options(TypedDict, total=False):
     keep_hits: bool
     threads: int
     batch_rows: int
+    memory_limit: int | str
 
 
 def evaluate(

@@ -2,6 +2,7 @@
 
 import ctypes
 import threading
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -115,6 +116,25 @@ class IdColumn:
         integers = both_integers(ids, self.series)
         asked = Held.of(ids, integers=integers)
         return np.asarray(words.look_up(self.table(integers=integers), asked.ids))
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Which queries are taken: all, or those of one of several shares of about the same size."""
+
+    number: int = 0
+    of: int = 1
+
+    def holds(self, ids: pl.Series) -> Array:
+        """Whether each query belongs here (bool); as integers and as text they belong to the same share."""
+        if self.of == 1:
+            return np.ones(len(ids), bool)
+        held = Held.of(ids, integers=False)
+        share = (words.all_hashes(held.ids) >> np.uint64(40)) % np.uint64(self.of)
+        return np.asarray(share == self.number)
+
+
+ALL = Share()
 
 
 def list_heads(series: pl.Series) -> Array:

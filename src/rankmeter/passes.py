@@ -7,12 +7,11 @@ be scattered, the pass is given up and `rankmeter.scattered` takes over.
 
 import math
 import os
-from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from itertools import chain, islice
+from typing import Any, Protocol
 
 import numpy as np
 import polars as pl
@@ -20,7 +19,9 @@ import polars as pl
 from rankmeter import matching
 from rankmeter.checks import Notice, Tally
 from rankmeter.errors import DataError, shortened
-from rankmeter.ids import compact, list_heads
+from rankmeter.ids import Share, compact, list_heads
+from rankmeter.limits import LARGE_BATCH, Budget
+from rankmeter.parallel import in_order
 from rankmeter.qrels import QrelsIndex, per_query
 from rankmeter.ranking import Matcher, Order, RankedLists, Repeat, flat_lists, nested_lists
 from rankmeter.request import Resources
@@ -30,20 +31,12 @@ from rankmeter.sources.source import Source
 from rankmeter.store import ScatteredRows, Store, selected
 
 Array = np.ndarray[Any, Any]
-S = TypeVar("S")
-T = TypeVar("T")
-
-SCATTERED_BYTES = 1 << 30
-"""Bytes of rows in no order that stay in memory."""
 
 SAMPLE = 1 << 16
 """Rows of a batch that are looked at first."""
 
 BORDER_ROWS = 1 << 18
 """Rows from which lists at the borders of batches are evaluated, so that they do not pile up."""
-
-BATCH_ROWS = 1 << 20
-"""Rows of a batch: large enough that its overhead vanishes, small enough that a few fit into memory."""
 
 
 class Progress(Protocol):
@@ -89,13 +82,17 @@ class Work:
     Attributes:
         judgements: what messages call the qrels.
         prepared: what lists are matched with; the first batches are read while it is made.
+        share: the queries that are taken now.
         resources: threads and batch size.
+        budget: the memory that may be used.
         progress: who is told.
     """
 
     judgements: str
     prepared: Future[Prepared]
+    share: Share
     resources: Resources
+    budget: Budget
     progress: Progress
 
     @property
@@ -109,14 +106,9 @@ class Work:
         return self.resources.threads or (os.cpu_count() or 1) + 1
 
     @property
-    def memory(self) -> int:
-        """Bytes that rows in no order may take before they go to a temporary file."""
-        return SCATTERED_BYTES
-
-    @property
     def batch_rows(self) -> int:
         """Rows of a batch."""
-        return self.resources.batch_rows or BATCH_ROWS
+        return self.resources.batch_rows or self.budget.batch_rows(self.threads)
 
 
 @dataclass(slots=True)
@@ -180,6 +172,9 @@ class Pass:
         if query is None:
             query = self.work.index.queries.numbers(lists.query_id)
         runs = list(runs_of(self.name, lists))
+        if self.work.share.of > 1:
+            here = self.work.share.holds(lists.query_id)
+            runs = [(run, chosen & here) for run, chosen in runs]
         for run, chosen in runs:
             self.store.claim(run, query if chosen.all() else query[chosen])
         hits, repeat, own = self.work.prepared.result().matcher.hits(lists, query)
@@ -222,6 +217,8 @@ class Pass:
 
     def count_unjudged_rows(self, rows: pl.DataFrame) -> None:
         """Account for rows of one document each whose queries are not judged."""
+        if self.work.share.of > 1:
+            rows = rows.filter(pl.Series(self.work.share.holds(rows["query_id"])))
         if "run" not in rows.columns:
             self._count_unjudged(self.name, rows["query_id"].unique(), rows.height)
             return
@@ -287,7 +284,7 @@ def check_lengths(frame: pl.DataFrame, label: str) -> None:
 def find_rows(source: Source, query_id: object, doc_id: object) -> tuple[str, list[str]]:
     """The file and the first two rows that hold a query and document; reads the source again."""
     found: list[tuple[str, str]] = []
-    for batch in source.batches(BATCH_ROWS):
+    for batch in source.batches(LARGE_BATCH):
         frame = batch.read()
         rows = frame["query_id"].cast(pl.String) == str(query_id)
         if not source.has_lists:
@@ -309,7 +306,9 @@ def contiguous(attempt: Pass) -> None:
     """
     borders = _Borders(attempt)
     batches = enumerate(attempt.source.batches(attempt.work.batch_rows))
-    for head, tail in in_order(attempt.work, batches, _worker(attempt)):
+    first = list(islice(batches, 2))
+    work = _worker(attempt, alone=len(first) < 2)
+    for head, tail in in_order(attempt.work.threads, chain(first, batches), work):
         borders.add(head, tail)
     borders.finish()
 
@@ -317,11 +316,12 @@ def contiguous(attempt: Pass) -> None:
 Aside = tuple[pl.DataFrame | None, pl.DataFrame | None]
 
 
-def _worker(attempt: Pass) -> Callable[[tuple[int, Batch]], Aside]:
-    """What a thread does with a batch: read, set the first and last list aside, evaluate the rest."""
+def _worker(attempt: Pass, *, alone: bool) -> Callable[[tuple[int, Batch]], Aside]:
+    """What a thread does with a batch: read, set the first and last list aside (unless alone), evaluate the rest."""
 
     def work(numbered: tuple[int, Batch]) -> Aside:
         position, batch = numbered
+        attempt.work.budget.check(attempt.source.label)
         rows = batch.read()
         frame = attempt.noted(rows)
         if not attempt.source.has_lists and looks_scattered(frame):
@@ -329,7 +329,7 @@ def _worker(attempt: Pass) -> Callable[[tuple[int, Batch]], Aside]:
             raise ScatteredRows
         lists = attempt.lists(frame)
         aside: Aside = (None, None)
-        if not attempt.source.has_lists and len(lists):
+        if not attempt.source.has_lists and not alone and len(lists):
             first, last = int(lists.offsets[1]), int(lists.offsets[-2])
             head, tail = compact(frame[:first]), compact(frame[last:])
             aside = (head, tail) if len(lists) > 1 else (head, None)
@@ -347,10 +347,12 @@ def _worker(attempt: Pass) -> Callable[[tuple[int, Batch]], Aside]:
 
 def looks_scattered(frame: pl.DataFrame) -> bool:
     """Whether the first rows change their list all the time and come back to the same ones."""
+    if frame.height < SAMPLE:
+        return False
     keys = [name for name in ("query_id", "run") if name in frame.columns]
     first = frame.select(keys)[:SAMPLE]
     heads = np.unique(np.concatenate([list_heads(first[name])[:-1] for name in keys]))
-    return len(heads) > first.height // 4 and first[heads].n_unique() < len(heads)
+    return len(heads) > SAMPLE // 4 and first[heads].n_unique() < len(heads)
 
 
 class _Borders:
@@ -392,25 +394,3 @@ class _Borders:
 def _goes_on(rows: pl.DataFrame, more: pl.DataFrame) -> bool:
     """Whether the first of some more rows belongs to the list of the last row."""
     return all(rows[name][-1] == more[name][0] for name in ("query_id", "run") if name in rows.columns)
-
-
-def in_order(work: Work, items: Iterator[S], job: Callable[[S], T]) -> Iterator[T]:
-    """The job's results in the order of the items, with a few of them under way at a time."""
-    under_way: deque[Future[T]] = deque()
-    with _pool(work.threads) as pool:
-        for item in items:
-            under_way.append(pool.submit(job, item))
-            if len(under_way) > work.threads:
-                yield under_way.popleft().result()
-        while under_way:
-            yield under_way.popleft().result()
-
-
-@contextmanager
-def _pool(threads: int) -> Iterator[ThreadPoolExecutor]:
-    """Threads that are given up at the first error."""
-    pool = ThreadPoolExecutor(threads, thread_name_prefix="rankmeter")
-    try:
-        yield pool
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)

@@ -17,7 +17,8 @@ import polars as pl
 from rankmeter import dealing
 from rankmeter.errors import DataError, StorageError
 from rankmeter.ids import Held, list_heads
-from rankmeter.passes import Pass, check_lengths, in_order
+from rankmeter.parallel import in_order
+from rankmeter.passes import Pass, check_lengths
 from rankmeter.qrels import two_values
 from rankmeter.ranking import RankedLists, falling
 from rankmeter.sources.base import Batch
@@ -61,10 +62,10 @@ def scattered(attempt: Pass, read: Mapping[int, pl.DataFrame]) -> None:
     numbered = enumerate(source.batches(work.batch_rows))
     try:
         with ExitStack() as stack:
-            dealer = _Dealer(attempt, boxes, read, Spill(stack, work.memory))
-            dealt = list(in_order(work, numbered, dealer.deal))
+            dealer = _Dealer(attempt, boxes, read, Spill(stack, work.budget.scattered))
+            dealt = list(in_order(work.threads, numbered, dealer.deal))
             collector = _Collector.of(attempt, dealer, dealt)
-            for _ in in_order(work, iter(range(boxes.count)), collector.evaluate):
+            for _ in in_order(work.threads, iter(range(boxes.count)), collector.evaluate):
                 pass
     except OSError as error:
         raise StorageError.unwritable(tempfile.gettempdir(), error) from error
@@ -123,6 +124,7 @@ class _Dealer:
     def deal(self, numbered: tuple[int, Batch]) -> Block:
         """The rows of one batch's judged queries, ordered by box, each with the number of its query."""
         attempt, (position, batch) = self.attempt, numbered
+        attempt.work.budget.check(attempt.source.label)
         frame = attempt.noted(self.read[position] if position in self.read else batch.read())
         if attempt.source.has_lists:
             check_lengths(frame, attempt.source.label)

@@ -1,8 +1,9 @@
-"""Rows ordered by box, in memory up to a limit, and from then on in a temporary file.
+"""Values and rows, in memory up to a limit, and from then on in a temporary file.
 
 The file has no name, so that it is gone when the process is, however that ends.
 """
 
+import mmap
 import os
 import tempfile
 import threading
@@ -13,6 +14,16 @@ from typing import IO, Any
 import numpy as np
 
 Array = np.ndarray[Any, Any]
+
+
+def zeros(shape: tuple[int, int], limit: int) -> Array:
+    """A table of zeros (float64), in memory if it takes at most `limit` bytes, else in a temporary file."""
+    size = 8 * shape[0] * shape[1]
+    if size <= limit:
+        return np.zeros(shape)
+    with tempfile.TemporaryFile(prefix="rankmeter-") as file:
+        file.truncate(size)
+        return np.frombuffer(mmap.mmap(file.fileno(), size), np.float64).reshape(shape)
 
 
 @dataclass(slots=True)

@@ -1,7 +1,6 @@
 """Inputs of every kind, opened as sources that give batches of conforming rows."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ import polars as pl
 
 from rankmeter.checks import conform
 from rankmeter.errors import DataError, UsageError
+from rankmeter.parallel import in_order
 from rankmeter.schema import LABELLED, QRELS, QRELS_LISTS, QUERIES, RUN_LISTS, RUN_TABLE, Table
 from rankmeter.sources.base import Batch, Part
 from rankmeter.sources.columns import choose, folded
@@ -93,12 +93,16 @@ class Source:
 
     def _conforming(self, batch: Batch, given: Mapping[str, str | None]) -> Callable[[], pl.DataFrame]:
         used = [pl.lit(value, pl.String).alias(key) for key, value in given.items() if key in self.columns.values()]
-        return lambda: conform(batch.read().with_columns(used), self.table, self.columns, batch)
+
+        def read() -> pl.DataFrame:
+            frame = batch.read()
+            return conform(frame.with_columns(used) if used else frame, self.table, self.columns, batch)
+
+        return read
 
     def frame(self) -> pl.DataFrame:
         """All rows at once."""
-        with ThreadPoolExecutor(READERS, thread_name_prefix="rankmeter-read") as pool:
-            frames = list(pool.map(lambda batch: batch.read(), self.batches(1 << 20)))
+        frames = list(in_order(READERS, self.batches(1 << 20), lambda batch: batch.read()))
         return pl.concat(frames, how="vertical_relaxed") if frames else self.no_rows()
 
     def no_rows(self) -> pl.DataFrame:
