@@ -179,6 +179,11 @@ BAD = {
     "integers beyond float64": run(
         "r.parquet", with_column(RUN_FRAME, "score", [1, 2**53 + 1, 3]), "row 2", "score", "9007199254740993", "q1", "b"
     ),
+    "unsigned integers beyond float64": run(
+        "r.parquet",
+        with_column(RUN_FRAME, "score", [1, 2**53 + 1, 3], pl.UInt64),
+        *("row 2", "score", "9007199254740993", "q1", "b"),
+    ),
     "no judgements": qrels("q.parquet", QRELS_FRAME.clear(), "q.parquet", "0 rows"),
     "no score and no rank": run("r.parquet", RUN_FRAME.drop("score"), "r.parquet", "score", "rank", "--order-by row"),
     "conflict in a table": qrels(

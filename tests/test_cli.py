@@ -347,6 +347,18 @@ def test_defects_are_exit_70_with_a_traceback_only_under_debug(call, monkeypatch
         assert "Traceback" in err
 
 
+def test_a_panic_of_a_library_is_a_defect(call, monkeypatch):
+    panic = type("PanicException", (BaseException,), {})
+
+    def broken(*_):
+        raise panic("index out of bounds")
+
+    monkeypatch.setattr("rankmeter.pipeline.execute", broken)
+    code, out, err = call("evaluate qrels.trec bm25.trec")
+    assert (code, out) == (70, "")
+    assert "defect in rankmeter (PanicException: index out of bounds)" in err
+
+
 @pytest.mark.parametrize(
     ("error", "code"),
     [

@@ -124,9 +124,14 @@ def test_no_folder_can_be_written(small):
     assert found["folder"] == "None"
 
 
-def test_a_folder_open_to_others_is_not_used(small, tmp_path):
+@pytest.mark.parametrize("others", [stat.S_IWGRP, stat.S_IWOTH], ids=["group", "everyone"])
+@pytest.mark.parametrize("inner", [False, True], ids=["the folder", "the folder of this version"])
+def test_a_folder_open_to_others_is_not_used(others, inner, small, tmp_path):
     (tmp_path / "open").mkdir()
-    (tmp_path / "open").chmod(stat.S_IRWXU | stat.S_IRWXG | stat.S_IRWXO)
+    place = tmp_path / "open"
+    if inner:
+        place = Path(done(FEW, tmp_path / "open")["folder"])
+    place.chmod(stat.S_IRWXU | others)
     found = done(FEW, tmp_path / "open")
     assert found["folder"] == "None"
     assert found["values"] == small[1]

@@ -209,6 +209,12 @@ def test_a_segment_named_like_a_column_of_the_output(name):
         measured(QRELS.with_columns(pl.lit("x").alias(name)) if name != "query_id" else QRELS, by=name)
 
 
+@pytest.mark.parametrize("name", ["query_id", "doc_id", "grade", "score", "rank", "run", "doc_ids", "scores", "ranks"])
+def test_a_role_is_no_segment(name):
+    with pytest.raises(UsageError, match=f'cannot be called "{name}"'):
+        measured(by=name)
+
+
 def test_a_segment_named_like_a_measure():
     with pytest.raises(UsageError, match="RR"):
         measured(marked(QRELS, "RR"), by="RR")

@@ -109,8 +109,10 @@ def named_runs(run: Any) -> Iterator[RunInput]:
 
 def _is_dict_run(run: Mapping[Any, Any]) -> bool:
     """Whether a mapping is `{query: {document: score}}` and not name -> run."""
-    first: Any = next(iter(run.values()), {})
-    return isinstance(first, Mapping) and not any(isinstance(value, Mapping) for value in first.values())
+    if not all(isinstance(value, Mapping) for value in run.values()):
+        return False
+    first: Any = next((value for value in run.values() if value), {})
+    return not any(isinstance(value, Mapping) for value in first.values())
 
 
 def measures() -> pl.DataFrame:

@@ -171,8 +171,8 @@ class _Rows:
         if series.dtype.is_decimal():
             return series.cast(pl.String).cast(pl.Float64)
         typed = series.cast(pl.Float64)
-        if series.dtype in (pl.Int64, pl.UInt64) and (typed.abs() >= LARGEST_EXACT).any():
-            lost = (typed.abs() >= LARGEST_EXACT) & (typed.cast(pl.Int128) != series.cast(pl.Int128))
+        if series.dtype.is_integer() and (typed.abs() >= LARGEST_EXACT).any():
+            lost = typed.cast(series.dtype, strict=False).ne_missing(series)
             if lost.any():
                 self.refuse(lost, series, "would change as a float64; use smaller integers, or floats")
         return typed

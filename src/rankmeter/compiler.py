@@ -74,9 +74,10 @@ def _candidates() -> list[Path]:
 def _check_owner(folder: Path) -> None:
     """Refuse a folder that somebody else could fill: cached code is run."""
     if hasattr(os, "getuid"):
-        status = folder.parent.stat()
-        if status.st_uid != os.getuid() or status.st_mode & stat.S_IWOTH:
-            raise PermissionError(f"{folder.parent} is open to others")
+        for place in (folder.parent, folder):
+            status = place.stat()
+            if status.st_uid != os.getuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+                raise PermissionError(f"{place} is open to others")
 
 
 def _version() -> str:

@@ -16,14 +16,13 @@ from typing import Any, Protocol
 import numpy as np
 import polars as pl
 
-from rankmeter import matching
 from rankmeter.checks import Notice, Tally
 from rankmeter.errors import DataError, shortened
 from rankmeter.ids import Share, compact, list_heads
-from rankmeter.limits import LARGE_BATCH, Budget
+from rankmeter.limits import Budget
 from rankmeter.parallel import in_order
 from rankmeter.qrels import QrelsIndex, per_query
-from rankmeter.ranking import Matcher, Order, RankedLists, Repeat, flat_lists, nested_lists
+from rankmeter.ranking import Matcher, Order, RankedLists, Repeat, contradictions, flat_lists, nested_lists
 from rankmeter.request import Resources
 from rankmeter.segments import Segments
 from rankmeter.sources.base import Batch
@@ -181,7 +180,7 @@ class Pass:
         if repeat is not None:
             raise self._repeated(lists, repeat)
         self._note_infinite(lists, query)
-        odd = matching.contradictions(lists.offsets, query, lists.key, lists.rank) if lists.rank is not None else None
+        odd = contradictions(lists, query)
         for run, chosen in runs:
             self._count(run, lists, query, chosen, own, odd)
             self.store.add(run, selected(hits, chosen))
@@ -189,8 +188,11 @@ class Pass:
 
     def _note_infinite(self, lists: RankedLists, query: Array) -> None:
         """Take note of judged queries with infinite scores."""
-        # a sum is finite unless a value is not, or the values are huge
-        if self.order.column == "score" and not math.isfinite(lists.key.sum()):
+        if self.order.column != "score":
+            return
+        with np.errstate(invalid="ignore", over="ignore"):
+            total = lists.key.sum()
+        if not math.isfinite(total):  # a value is not, or the values are huge
             rows = np.flatnonzero(np.isinf(lists.key))
             found = np.unique(np.searchsorted(lists.offsets, rows, side="right") - 1)
             names = lists.query_id[found[query[found] >= 0]].cast(pl.String)
@@ -235,7 +237,10 @@ class Pass:
     def _repeated(self, lists: RankedLists, repeat: Repeat) -> DataError:
         """The error for a document that stands twice in a list; the rows are found by reading again."""
         query_id, doc_id = lists.query_id[repeat.number], lists.doc_id[repeat.first]
-        label, rows = find_rows(self.source, query_id, doc_id)
+        wanted = {"query_id": query_id, "doc_id": doc_id}
+        if "run" in lists.heads.columns:
+            wanted["run"] = lists.heads["run"][repeat.number]
+        label, rows = self.source.rows_with(wanted)
         where = f"{label} rows {' and '.join(rows[:2])}" if len(rows) > 1 else f"{label} row {rows[0]}"
         more = f" ({repeat.count - 1} more such rows in this batch)" if repeat.count > 1 else ""
         return DataError(
@@ -279,23 +284,6 @@ def check_lengths(frame: pl.DataFrame, label: str) -> None:
                 f"{label}, query {shortened(frame['query_id'][row])}: doc_ids has {lengths['doc_ids'][row]} items, "
                 f"{name} has {lengths[name][row]}; the lists of a row must be equally long"
             )
-
-
-def find_rows(source: Source, query_id: object, doc_id: object) -> tuple[str, list[str]]:
-    """The file and the first two rows that hold a query and document; reads the source again."""
-    found: list[tuple[str, str]] = []
-    for batch in source.batches(LARGE_BATCH):
-        frame = batch.read()
-        rows = frame["query_id"].cast(pl.String) == str(query_id)
-        if not source.has_lists:
-            rows &= frame["doc_id"].cast(pl.String) == str(doc_id)
-        found += [(batch.part.label, str(batch.row(int(position)))) for position in rows.arg_true()]
-        if len(found) > 1:
-            break
-    labels = {label for label, _ in found}
-    if len(labels) == 1:
-        return found[0][0], [row for _, row in found]
-    return source.label, [f"{row} of {label}" for label, row in found]
 
 
 def contiguous(attempt: Pass) -> None:

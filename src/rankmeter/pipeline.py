@@ -112,21 +112,21 @@ def _check_request(request: Request) -> None:
 def _open_inputs(request: Request) -> tuple[Source, list[tuple[RunInput, Source]]]:
     """The judgements and the runs, their columns chosen."""
     reading, by = request.reading, request.by
-    chosen, extra = _run_columns(reading, request.rules)
+    chosen = _run_columns(reading, request.rules)
     if request.labelled is not None:
-        spec = Spec(LABELLED, reading.run_format, chosen, reading.header, (*by, *extra))
+        spec = Spec(LABELLED, reading.run_format, chosen, reading.header, by)
         log = open_source(request.labelled, spec, "log")
         used = ("query_id", "doc_id", "grade", *by)
         labels = {role: name for role, name in log.columns.items() if role in used}
         return Source(log.label, log.table, log.parts, labels), [(RunInput(None, request.labelled), log)]
     judged = Spec(QRELS, reading.qrels_format, reading.qrels_columns, reading.header, by)
     judgements = open_source(request.qrels, judged, "qrels")
-    spec = Spec(RUN_TABLE, reading.run_format, chosen, reading.header, (*by, *extra))
+    spec = Spec(RUN_TABLE, reading.run_format, chosen, reading.header, by)
     opened = [(given, open_source(given.data, spec, given.name or "run")) for given in request.runs]
     return judgements, opened
 
 
-def _run_columns(reading: Reading, in_force: Rules) -> tuple[dict[str, str], tuple[str, ...]]:
+def _run_columns(reading: Reading, in_force: Rules) -> dict[str, str]:
     """The columns of a run that the user named: by role, and one that orders it."""
     chosen = dict(reading.run_columns)
     if reading.run_column is not None:
@@ -134,7 +134,7 @@ def _run_columns(reading: Reading, in_force: Rules) -> tuple[dict[str, str], tup
     column, _, direction = (in_force.order_by or "").rpartition(":")
     if column:
         chosen["score" if direction == "desc" else "rank"] = column
-    return chosen, ()
+    return chosen
 
 
 def _order(source: Source, in_force: Rules) -> Order:

@@ -237,32 +237,11 @@ class _Places:
         query_id, doc_id = self._frame["query_id"][first], self._frame["doc_id"][first]
         rows = sorted(int(self._rows[j]) if self._rows is not None else j for j in (first, second))
         grades = [self._frame["grade"][j] for j in (first, second)]
-        label, numbers = rows_of(self._source, rows)
+        label, numbers = self._source.rows_at(rows)
         return (
             f"{label} rows {' and '.join(numbers)}: query {shortened(query_id)} and document {shortened(doc_id)} "
             f"are judged twice (grades {grades[0]:g} and {grades[1]:g}), {rule}"
         )
-
-
-def rows_of(source: Source, positions: list[int]) -> tuple[str, list[str]]:
-    """The file and the row numbers of positions in all rows of a source, found by reading it again."""
-    found: list[tuple[str, str]] = []
-    start = 0
-    for batch in source.batches(BATCH_ROWS):
-        frame = batch.read()
-        lengths = frame["doc_ids"].list.len().to_numpy() if source.has_lists else np.ones(frame.height, np.int64)
-        ends = start + np.cumsum(lengths)
-        stop = int(ends[-1]) if len(ends) else start
-        found += [
-            (batch.part.label, str(batch.row(int(np.searchsorted(ends, position, side="right")))))
-            for position in positions
-            if start <= position < stop
-        ]
-        start = stop
-    labels = list(dict.fromkeys(label for label, _ in found))
-    if len(labels) == 1:
-        return labels[0], [row for _, row in found]
-    return source.label, [f"{row} of {label}" for label, row in found]
 
 
 def per_query(frame: pl.DataFrame, offsets: Array, label: str) -> pl.DataFrame:

@@ -12,7 +12,7 @@ from rankmeter.ids import Held, both_integers, list_heads
 from rankmeter.judgements import Judged
 from rankmeter.matching import Found, Lists, Scratch
 from rankmeter.qrels import QrelsIndex
-from rankmeter.words import DOC_ID_ASC, DOC_ID_DESC, INPUT_ORDER, INTEGER
+from rankmeter.words import DOC_ID_ASC, DOC_ID_DESC, INPUT_ORDER, INTEGER, Ids
 
 Array = np.ndarray[Any, Any]
 
@@ -124,7 +124,11 @@ def _items(series: pl.Series) -> pl.Series:
 
 def _other_rank(frame: pl.DataFrame, name: str, order: Order) -> Array | None:
     """The rank column where lists are ordered by score, to be compared with."""
-    return frame[name].to_numpy() if order.column == "score" and name in frame.columns else None
+    if order.column != "score" or name not in frame.columns:
+        return None
+    rank = frame[name].rechunk().to_numpy()
+    rank.flags.writeable = False
+    return rank
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +215,16 @@ class Matcher:
             np.zeros(len(query), np.int64),
             np.zeros(4, np.int64),
         )
+
+
+def contradictions(lists: RankedLists, query: Array) -> Array | None:
+    """Which lists' ranks contradict their keys, see `matching.contradictions`; None without a column of ranks."""
+    if lists.rank is None:
+        return None
+    nothing = Ids(0, 0, INTEGER, 0)
+    given = Lists(lists.offsets, query, lists.key, nothing, nothing)
+    longest = int(np.diff(lists.offsets).max(initial=1))
+    return np.asarray(matching.contradictions(given, lists.rank, scratch(longest)))
 
 
 def scratch(longest: int) -> Scratch:

@@ -238,6 +238,7 @@ class _Collector:
         rank = None
         if "rank" in self.dealt[0].names:
             rank = moved(_words_of(self._column("rank", box)), target, len(target)).view(np.float64)
+            rank.flags.writeable = False
         if "key" not in self.dealt[0].names:
             return falling(len(target)), rank
         key = moved(_words_of(self._column("key", box)), target, len(target)).view(np.float64)

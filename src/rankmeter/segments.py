@@ -10,7 +10,7 @@ from rankmeter.errors import DataError, UsageError
 from rankmeter.ids import Array, list_heads
 from rankmeter.qrels import QrelsIndex, per_query, two_values
 from rankmeter.request import Request
-from rankmeter.schema import PER_QUERY, SUMMARY
+from rankmeter.schema import PER_QUERY, QRELS, QRELS_LISTS, RUN_LISTS, RUN_TABLE, SUMMARY
 from rankmeter.sources.source import Source
 
 
@@ -26,12 +26,15 @@ def check_segments(request: Request, before: Sequence[Source], runs: Sequence[So
         UsageError: naming the column.
     """
     taken = {column.name for table in (PER_QUERY, SUMMARY) for column in table.columns}
+    taken |= {column.name for table in (QRELS, RUN_TABLE, QRELS_LISTS, RUN_LISTS) for column in table.columns}
     taken |= {asked.name for asked in request.measures}
     for name in request.by:
         if request.by.count(name) > 1:
             raise UsageError(f"the segment {name} is asked for twice")
         if name in taken:
-            raise UsageError(f'a segment cannot be called "{name}", which is a column of the output; rename it')
+            raise UsageError(
+                f'a segment cannot be called "{name}", which is a column of the output or of the inputs; rename it'
+            )
         if any(name in source.columns for source in before):
             continue
         for source in runs:

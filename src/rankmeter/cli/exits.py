@@ -51,6 +51,10 @@ def guarded(work: Callable[[], Any], session: Session) -> int:
         return _after_closed_pipe()
     except Exception as error:
         return _after_error(error, session)
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # of Polars, which is no Exception
+            raise
+        return _after_error(error, session)
 
 
 def say(kind: str, message: object) -> None:
@@ -99,7 +103,7 @@ def _after_closed_pipe() -> int:
     return 0
 
 
-def _after_error(error: Exception, session: Session) -> int:
+def _after_error(error: BaseException, session: Session) -> int:
     if session.debug:
         import traceback
 
@@ -114,7 +118,7 @@ def _after_error(error: Exception, session: Session) -> int:
     return DEFECT
 
 
-def _as_known(error: Exception) -> RankmeterError | None:
+def _as_known(error: BaseException) -> RankmeterError | None:
     """The error as one of ours, or None for a defect."""
     if isinstance(error, RankmeterError):
         return error
@@ -127,6 +131,6 @@ def _as_known(error: Exception) -> RankmeterError | None:
     return None
 
 
-def _help_hint(error: Exception) -> str:
+def _help_hint(error: BaseException) -> str:
     context = getattr(error, "ctx", None)
     return f" (see {context.command_path} --help)" if context is not None else ""

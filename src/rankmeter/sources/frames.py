@@ -5,9 +5,12 @@ from typing import Any
 
 import polars as pl
 
-from rankmeter.errors import DataError, UsageError
+from rankmeter.errors import DataError, UsageError, shortened
 from rankmeter.sources.columns import folded
 from rankmeter.sources.tables import FramePart
+
+LARGEST_EXACT = 2**53
+"""Integers up to here are the same as float64."""
 
 
 def part_of(data: Any, label: str, value: str, wanted: Set[str]) -> FramePart:
@@ -23,12 +26,9 @@ def part_of(data: Any, label: str, value: str, wanted: Set[str]) -> FramePart:
         UsageError: the object is none of these.
         DataError: a dict that does not hold dicts.
     """
-    if isinstance(data, pl.LazyFrame):
+    if isinstance(data, (pl.DataFrame, pl.LazyFrame)):
         return FramePart(data, label)
-    if isinstance(data, pl.DataFrame):
-        return FramePart(data.lazy(), label, data.height)
-    frame = _converted(data, label, value, wanted)
-    return FramePart(frame.lazy(), label, frame.height)
+    return FramePart(_converted(data, label, value, wanted), label)
 
 
 def _converted(data: Any, label: str, value: str, wanted: Set[str]) -> pl.DataFrame:
@@ -65,12 +65,25 @@ def _from_dicts(data: Mapping[Any, Any], label: str, value: str) -> pl.DataFrame
         query_ids += [query_id] * len(documents)
         doc_ids += documents.keys()
         values += documents.values()
+    for query_id, doc_id, number in zip(query_ids, doc_ids, values, strict=True):
+        if isinstance(number, int) and not -LARGEST_EXACT <= number <= LARGEST_EXACT and not _is_float64(number):
+            raise DataError(
+                f"{label}: the {value} {shortened(number)} of query {shortened(query_id)} and document "
+                f"{shortened(doc_id)} would change as a float64; use smaller integers, or floats"
+            )
     columns = {"query_id": _ids(query_ids), "doc_id": _ids(doc_ids)}
     try:
         columns[value] = pl.Series(values, dtype=None if values else pl.Float64, strict=False)
     except (TypeError, pl.exceptions.PolarsError) as error:
         raise DataError(f"{label}: the values must be numbers: {error}") from error
     return pl.DataFrame(columns)
+
+
+def _is_float64(number: int) -> bool:
+    try:
+        return int(float(number)) == number
+    except OverflowError:
+        return False
 
 
 def _ids(ids: list[Any]) -> pl.Series:

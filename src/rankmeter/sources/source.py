@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from rankmeter.checks import conform
@@ -21,6 +22,9 @@ from rankmeter.sources.text import TextPart, open_text
 Keys = tuple[tuple[str, str | None], ...]
 READERS = 2
 """Threads that read an input which is taken in as a whole."""
+
+PIECE = 1 << 20
+"""Rows that are read at a time."""
 
 LISTS = {QRELS.name: QRELS_LISTS, RUN_TABLE.name: RUN_LISTS}
 """The tables that have a form with list columns."""
@@ -102,7 +106,7 @@ class Source:
 
     def frame(self) -> pl.DataFrame:
         """All rows at once."""
-        frames = list(in_order(READERS, self.batches(1 << 20), lambda batch: batch.read()))
+        frames = list(in_order(READERS, self.batches(PIECE), lambda batch: batch.read()))
         return pl.concat(frames, how="vertical_relaxed") if frames else self.no_rows()
 
     def no_rows(self) -> pl.DataFrame:
@@ -111,6 +115,44 @@ class Source:
         schema = {**dict.fromkeys(dict(keys), pl.String()), **part.schema()}
         empty = pl.DataFrame(schema={name: schema[name] for name in self.columns.values()})
         return conform(empty, self.table, self.columns, Batch(part, lambda: empty, lambda position: position + 1))
+
+    def rows_with(self, wanted: Mapping[str, object]) -> tuple[str, list[str]]:
+        """The file and the first two rows that hold these values in their roles; the source is read again."""
+        found: list[tuple[str, str]] = []
+        for batch in self.batches(PIECE):
+            frame = batch.read()
+            holds = pl.Series([True]).new_from_index(0, frame.height)
+            for role, value in wanted.items():
+                if role in frame.columns:  # documents of lists are not looked at
+                    holds &= frame[role].cast(pl.String) == str(value)
+            found += [(batch.part.label, str(batch.row(int(position)))) for position in holds.arg_true()]
+            if len(found) > 1:
+                break
+        return self._named(found)
+
+    def rows_at(self, positions: Sequence[int]) -> tuple[str, list[str]]:
+        """The file and the rows at positions among all rows, or among all items of lists; the source is read again."""
+        found: list[tuple[str, str]] = []
+        start = 0
+        for batch in self.batches(PIECE):
+            frame = batch.read()
+            lengths = frame["doc_ids"].list.len().to_numpy() if self.has_lists else np.ones(frame.height, np.int64)
+            ends = start + np.cumsum(lengths)
+            stop = int(ends[-1]) if len(ends) else start
+            found += [
+                (batch.part.label, str(batch.row(int(np.searchsorted(ends, position, side="right")))))
+                for position in positions
+                if start <= position < stop
+            ]
+            start = stop
+        return self._named(found)
+
+    def _named(self, found: Sequence[tuple[str, str]]) -> tuple[str, list[str]]:
+        """What messages call rows of files: the file, if it is one, else the source."""
+        labels = {label for label, _ in found}
+        if len(labels) == 1:
+            return found[0][0], [row for _, row in found]
+        return self.label, [f"{row} of {label}" for label, row in found]
 
     def describe(self) -> dict[str, Any]:
         """The source as it stands under `inputs` in the JSON output."""

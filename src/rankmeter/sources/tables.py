@@ -92,9 +92,9 @@ class FramePart:
     is_text = False
     size = 0
 
-    def __init__(self, frame: pl.LazyFrame, label: str, rows: int | None = None) -> None:
+    def __init__(self, frame: pl.DataFrame | pl.LazyFrame, label: str) -> None:
         self.label = label
-        self.rows = rows
+        self.rows = frame.height if isinstance(frame, pl.DataFrame) else None
         self._frame = frame
 
     def schema(self) -> Mapping[str, pl.DataType]:
@@ -103,7 +103,10 @@ class FramePart:
 
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[Batch]:
         """Slices of the frame."""
-        frame = self._frame.select(columns).collect()
+        if isinstance(self._frame, pl.LazyFrame):
+            frame = self._frame.select(columns).collect()
+        else:  # without a query, which would take longer than all the work on a small frame
+            frame = pl.DataFrame([self._frame[name] for name in columns])
         for start, length in slices([frame.height], rows):
             yield Batch(self, partial(frame.slice, start, length), partial(_row, start))
 
@@ -127,7 +130,7 @@ class ArrowPart(FramePart):
             raise DataError(f"{label}: truncated or not an Arrow file; write it again ({error})") from error
         except (pa.ArrowException, pl.exceptions.PolarsError) as error:
             raise DataError(f"{label}: truncated or not an Arrow file; write it again ({error})") from error
-        super().__init__(frame.lazy(), label, frame.height)
+        super().__init__(frame, label)
         self.size = size
 
 
