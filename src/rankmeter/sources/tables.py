@@ -112,10 +112,10 @@ class FramePart:
 
 
 class ArrowPart(FramePart):
-    """An Arrow IPC (Feather) file, mapped into memory."""
+    """An Arrow IPC (Feather) file, of which only the columns in use are read."""
 
     def __init__(self, path: Path, label: str) -> None:
-        """Map the file.
+        """Open the file.
 
         Raises:
             DataError: the file is truncated or no Arrow file.
@@ -123,21 +123,22 @@ class ArrowPart(FramePart):
         """
         try:
             size = path.stat().st_size
-            frame = _read_arrow(path)
+            with path.open("rb") as file:
+                streamed = file.read(6) != b"ARROW1"
+            frame = pl.read_ipc_stream(path) if streamed else pl.scan_ipc(path)
+            super().__init__(frame, label)
+            self.rows = frame.lazy().select(pl.len()).collect().item()
         except OSError as error:
             if error.errno is not None:
                 raise StorageError.unreadable(label, error) from error
             raise DataError(f"{label}: truncated or not an Arrow file; write it again ({error})") from error
         except (pa.ArrowException, pl.exceptions.PolarsError) as error:
             raise DataError(f"{label}: truncated or not an Arrow file; write it again ({error})") from error
-        super().__init__(frame, label)
         self.size = size
 
-
-def _read_arrow(path: Path) -> pl.DataFrame:
-    """The file's rows; both the file and the stream form of the format."""
-    with path.open("rb") as file:
-        is_file = file.read(6) == b"ARROW1"
-    if is_file:
-        return pl.read_ipc(path)
-    return pl.read_ipc_stream(path)
+    def batches(self, columns: Sequence[str], rows: int) -> Iterator[Batch]:
+        """Slices of the rows."""
+        try:
+            yield from super().batches(columns, rows)
+        except pl.exceptions.PolarsError as error:
+            raise DataError(f"{self.label}: damaged Arrow file; write it again ({error})") from error
