@@ -162,8 +162,12 @@ class _Rows:
         else:
             raise DataError(f"{self._place(series)} has type {kind}; {column.name} is a number, so convert the column")
         # a sum is a number unless one of the values is none, and is the fastest look at all of them
-        if not math.isfinite(typed.sum()) and typed.is_nan().any():
-            self.refuse(typed.is_nan(), series, "is not a number (NaN) and has no place in an order; mend these rows")
+        if not math.isfinite(typed.sum()):
+            if typed.is_nan().any():
+                rule = "is not a number (NaN) and has no place in an order; mend these rows"
+                self.refuse(typed.is_nan(), series, rule)
+            if typed.is_infinite().any():
+                self.batch.infinite.add(column.name)
         return typed
 
     def _converted(self, series: pl.Series) -> pl.Series:

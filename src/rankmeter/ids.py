@@ -63,7 +63,7 @@ def compact(rows: pl.DataFrame) -> pl.DataFrame:
     """A copy of a few rows that does not keep the memory of those around them alive."""
     rows = rows[np.arange(rows.height)]
     long = [s.name for s in rows if s.dtype == pl.String and s.null_count() < len(s) and _points_outside(s)]
-    return rows.with_columns(pl.Series(name, pl.from_arrow(rows[name].to_arrow())) for name in long)
+    return rows.with_columns(pl.Series(name, pl.from_arrow(rows[name].to_arrow())) for name in long) if long else rows
 
 
 def _points_outside(text: pl.Series) -> bool:
@@ -90,12 +90,12 @@ class IdColumn:
             return self._held[integers].ids
 
     def hashed(self, *, integers: bool | None = None) -> tuple[Array, Ids]:
-        """The hash of each id (uint64), and the ids; as integers if they are some, where nothing is said."""
+        """The hash of each id (uint64) where they are LONG, and the ids; as integers if they are some by default."""
         integers = self.series.dtype.is_integer() if integers is None else integers
         ids = self.words(integers=integers)
         with self._lock:
             if integers not in self._hashes:
-                hashes = words.all_hashes(ids)
+                hashes = words.all_hashes(ids) if ids.width == LONG else np.zeros(0, np.uint64)
                 hashes.flags.writeable = False  # writable arrays are another type to the compiler
                 self._hashes[integers] = hashes
             return self._hashes[integers], ids

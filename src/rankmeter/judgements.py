@@ -6,7 +6,7 @@ import numpy as np
 
 from rankmeter.compiler import compiled
 from rankmeter.memory import bare, fetch_ahead
-from rankmeter.words import AHEAD, Ids, same
+from rankmeter.words import AHEAD, Ids, known_hash, same
 
 Array = np.ndarray[Any, Any]
 
@@ -21,7 +21,7 @@ class Judged(NamedTuple):
         starts: int64, where each query's judgements begin.
         ends: int64, where they end.
         grade: float64, one a judgement.
-        hashes: uint64, the hash of each judged document.
+        hashes: uint64, the hash of each judged document where these are LONG, else empty.
         ids: the judged documents.
     """
 
@@ -62,7 +62,7 @@ def earlier_same(heads: Any, hashes: Any, ids: Any) -> Any:
 
     Args:
         heads: where the judgements of each query begin, and the end.
-        hashes: the hash of each judged document.
+        hashes: the hash of each judged document where these are LONG.
         ids: the judged documents.
     """
     longest = 1
@@ -72,13 +72,14 @@ def earlier_same(heads: Any, hashes: Any, ids: Any) -> Any:
     while size < 2 * longest:
         size *= 2
     table, mask, epoch = np.full(size, -1, np.int64), np.uint64(size - 1), 0
-    out = np.full(len(hashes), -1, np.int64)
+    out = np.full(ids.size, -1, np.int64)
     for q in range(len(heads) - 1):
         for j in range(heads[q], heads[q + 1]):
-            slot = hashes[j] & mask
+            h = known_hash(hashes, ids, j)
+            slot = h & mask
             while table[slot] >= epoch:
                 other = table[slot]
-                if hashes[other] == hashes[j] and same(ids, other, ids, j):
+                if known_hash(hashes, ids, other) == h and same(ids, other, ids, j):
                     out[j] = other
                     break
                 slot = (slot + np.uint64(1)) & mask

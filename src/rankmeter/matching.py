@@ -12,7 +12,7 @@ import numpy as np
 
 from rankmeter.compiler import callable_compiled, compiled
 from rankmeter.memory import bare, fetch_ahead
-from rankmeter.words import INPUT_ORDER, Ids, before_tied, fill_hashes, hash_of, part, same
+from rankmeter.words import INPUT_ORDER, LONG, Ids, before_tied, fill_hashes, hash_of, known_hash, part, same
 
 Array = np.ndarray[Any, Any]
 
@@ -137,7 +137,8 @@ def fetch_judged(judged: Any, soon: Any, later: Any) -> None:
     first = judged.starts[max(soon, 0)]
     fetch_ahead(judged.starts, max(later, 0))
     fetch_ahead(judged.ends, max(later, 0))
-    fetch_ahead(judged.hashes, first)
+    if judged.ids.width == LONG:
+        fetch_ahead(judged.hashes, first)
     fetch_ahead(judged.grade, first)
     fetch_ahead(judged.ids.words, 2 * first)
 
@@ -185,7 +186,7 @@ def find_hits(entered: Any, q: Any, judged: Any, found: Any, scratch: Any) -> No
     """Look the judged documents of a query up in the table; a hit's rank is its place in the list for now."""
     hit = found.offsets[entered.number]
     for j in range(judged.starts[q], judged.ends[q]):
-        place = place_of(judged.ids, j, judged.hashes[j], entered, scratch)
+        place = place_of(judged.ids, j, known_hash(judged.hashes, judged.ids, j), entered, scratch)
         if place >= 0:
             found.judgement[hit] = j
             found.rank[hit] = place
@@ -328,10 +329,15 @@ def ranks_from_order(lists: Any, number: Any, found: Any, scratch: Any) -> None:
 @compiled
 def put_rows(table: Any, query: Any, columns: Any) -> None:
     """Write the values of lists, one row of `columns` a measure, into the rows of `table` that their queries name."""
-    for n in range(len(query)):
+    (rows,) = bare((table,))
+    n_lists, width = len(query), len(columns)
+    for n in range(n_lists):
+        if n + AHEAD < n_lists:
+            fetch_ahead(rows, width * max(query[n + AHEAD], 0))
+            fetch_ahead(rows, width * max(query[n + AHEAD], 0) + width - 1)
         if query[n] >= 0:
-            for m in range(len(columns)):
-                table[query[n], m] = columns[m, n]
+            for m in range(width):
+                rows[width * query[n] + m] = columns[m, n]
 
 
 @compiled

@@ -5,7 +5,6 @@ neighbours, so they are set aside and evaluated at the end; batches need no orde
 be scattered, the pass is given up and `rankmeter.scattered` takes over.
 """
 
-import math
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
@@ -31,7 +30,7 @@ from rankmeter.store import ScatteredRows, Store, selected
 
 Array = np.ndarray[Any, Any]
 
-SAMPLE = 1 << 16
+SAMPLE = 1 << 14
 """Rows of a batch that are looked at first."""
 
 BORDER_ROWS = 1 << 18
@@ -123,6 +122,7 @@ class Pass:
         tallies: run -> what was counted in it.
         notes: what was counted in the input as a whole.
         left: batches, by number, that had been read when their rows turned out to be scattered.
+        infinite: whether a batch held infinite scores.
     """
 
     source: Source
@@ -133,9 +133,11 @@ class Pass:
     tallies: dict[str, Tally] = field(default_factory=dict)
     notes: Tally = field(default_factory=Tally)
     left: dict[int, pl.DataFrame] = field(default_factory=dict)
+    infinite: bool = False
 
-    def noted(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """The rows of a batch, with note taken of odd tags."""
+    def noted(self, frame: pl.DataFrame, batch: Batch) -> pl.DataFrame:
+        """The rows of a batch, with note taken of odd tags and scores."""
+        self.infinite |= not batch.infinite.isdisjoint(("score", "scores"))
         if "tag" in frame.columns:
             others = frame["tag"] != self.source.first_tag
             self.notes.add("mixed-tags", int(others.sum()), smallest(frame["tag"].filter(others)))
@@ -188,11 +190,7 @@ class Pass:
 
     def _note_infinite(self, lists: RankedLists, query: Array) -> None:
         """Take note of judged queries with infinite scores."""
-        if self.order.column != "score":
-            return
-        with np.errstate(invalid="ignore", over="ignore"):
-            total = lists.key.sum()
-        if not math.isfinite(total):  # a value is not, or the values are huge
+        if self.infinite and self.order.column == "score":
             rows = np.flatnonzero(np.isinf(lists.key))
             found = np.unique(np.searchsorted(lists.offsets, rows, side="right") - 1)
             names = lists.query_id[found[query[found] >= 0]].cast(pl.String)
@@ -311,11 +309,11 @@ def _worker(attempt: Pass, *, alone: bool) -> Callable[[tuple[int, Batch]], Asid
         position, batch = numbered
         attempt.work.budget.check(attempt.source.label)
         rows = batch.read()
-        frame = attempt.noted(rows)
-        if not attempt.source.has_lists and looks_scattered(frame):
+        frame = attempt.noted(rows, batch)
+        lists = attempt.lists(frame)
+        if not attempt.source.has_lists and looks_scattered(frame, len(lists)):
             attempt.left[position] = rows
             raise ScatteredRows
-        lists = attempt.lists(frame)
         aside: Aside = (None, None)
         if not attempt.source.has_lists and not alone and len(lists):
             first, last = int(lists.offsets[1]), int(lists.offsets[-2])
@@ -333,14 +331,14 @@ def _worker(attempt: Pass, *, alone: bool) -> Callable[[tuple[int, Batch]], Asid
     return work
 
 
-def looks_scattered(frame: pl.DataFrame) -> bool:
-    """Whether the first rows change their list all the time and come back to the same ones."""
-    if frame.height < SAMPLE:
+def looks_scattered(frame: pl.DataFrame, lists: int) -> bool:
+    """Whether the rows change their list all the time, and the first ones come back to the same lists."""
+    if frame.height < SAMPLE or lists < frame.height // 4:
         return False
     keys = [name for name in ("query_id", "run") if name in frame.columns]
     first = frame.select(keys)[:SAMPLE]
     heads = np.unique(np.concatenate([list_heads(first[name])[:-1] for name in keys]))
-    return len(heads) > SAMPLE // 4 and first[heads].n_unique() < len(heads)
+    return first[heads].n_unique() < len(heads)
 
 
 class _Borders:

@@ -203,7 +203,8 @@ def _evaluate_run(source: Source, name: str, request: Request, work: Work) -> Pa
     try:
         contiguous(done)
     except ScatteredRows:
-        read, done = done.left, attempt()
+        read, infinite, done = done.left, done.infinite, attempt()
+        done.infinite = infinite
         work.progress.start(source.rows, source.size)
         scattered(done, read)
     finally:

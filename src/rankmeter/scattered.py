@@ -125,7 +125,7 @@ class _Dealer:
         """The rows of one batch's judged queries, ordered by box, each with the number of its query."""
         attempt, (position, batch) = self.attempt, numbered
         attempt.work.budget.check(attempt.source.label)
-        frame = attempt.noted(self.read[position] if position in self.read else batch.read())
+        frame = attempt.noted(self.read[position] if position in self.read else batch.read(), batch)
         if attempt.source.has_lists:
             check_lengths(frame, attempt.source.label)
             frame = _flat(frame)

@@ -114,6 +114,12 @@ def hash_of(ids: Any, i: Any) -> Any:
 
 
 @callable_compiled
+def known_hash(hashes: Any, ids: Any, i: Any) -> Any:
+    """The hash of an id, kept where ids are LONG: shorter ones are hashed sooner than fetched."""
+    return hashes[i] if ids.width == LONG else hash_of(ids, i)
+
+
+@callable_compiled
 def hash_outside(head: Any, address: Any) -> Any:
     """The hash of a text that its view does not hold; the last word overlaps the one before."""
     h = mixed(head, word_at(address + 4, 0))

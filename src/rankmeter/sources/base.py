@@ -1,7 +1,7 @@
 """What every kind of input offers to the rest: parts that are read batch by batch."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -16,11 +16,13 @@ class Batch:
         part: where it comes from.
         read: gives the rows, with the columns as the part names them.
         row: the 1-based row (in text files the physical line) of a position in what `read` gives.
+        infinite: columns in which reading has met infinite numbers.
     """
 
     part: "Part"
     read: Callable[[], "pl.DataFrame"]
     row: Callable[[int], int]
+    infinite: set[str] = field(default_factory=set)
 
 
 class Part(Protocol):

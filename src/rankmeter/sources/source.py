@@ -93,7 +93,7 @@ class Source:
             given = dict(keys)
             stored = list(dict.fromkeys(name for name in self.columns.values() if name not in given))
             for batch in part.batches(stored, rows):
-                yield Batch(part, self._conforming(batch, given), batch.row)
+                yield Batch(part, self._conforming(batch, given), batch.row, batch.infinite)
 
     def _conforming(self, batch: Batch, given: Mapping[str, str | None]) -> Callable[[], pl.DataFrame]:
         used = [pl.lit(value, pl.String).alias(key) for key, value in given.items() if key in self.columns.values()]

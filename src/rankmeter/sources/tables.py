@@ -35,7 +35,10 @@ class ParquetPart:
         except (pa.ArrowException, pl.exceptions.PolarsError) as error:
             raise DataError(f"{label}: truncated or not a Parquet file; write it again ({error})") from error
         self.rows: int | None = metadata.num_rows
-        self._groups = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
+        groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+        self._groups = [group.num_rows for group in groups]
+        values = [group.column(i).num_values for group in groups for i in range(group.num_columns)]
+        self._longest = max(1, -(-max(values, default=0) // max(self._groups, default=1)))
 
     def schema(self) -> Mapping[str, pl.DataType]:
         """Names and types of the columns."""
@@ -44,7 +47,7 @@ class ParquetPart:
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[Batch]:
         """Slices of whole row groups, or of parts of one where a group is larger than `rows`."""
         lazy = pl.scan_parquet(self._path, parallel="none", glob=False, hive_partitioning=False).select(columns)
-        for start, length in slices(self._groups, rows):
+        for start, length in slices(self._groups, max(1, rows // self._longest)):
             yield Batch(self, partial(self._read, lazy, start, length), partial(_row, start))
 
     def _read(self, lazy: pl.LazyFrame, start: int, length: int) -> pl.DataFrame:
@@ -54,6 +57,12 @@ class ParquetPart:
             raise StorageError.unreadable(self.label, error) from error
         except pl.exceptions.PolarsError as error:
             raise DataError(f"{self.label}: damaged Parquet file; write it again ({error})") from error
+
+
+def _longest(frame: pl.DataFrame) -> int:
+    """Items of a row on average, in the column that has most of them; 1 without list columns."""
+    items = [int(frame[name].list.len().sum()) for name, kind in frame.schema.items() if isinstance(kind, pl.List)]
+    return max([1, *(-(-count // max(1, frame.height)) for count in items)])
 
 
 def _unreadable(label: str, error: OSError) -> Exception:
@@ -107,7 +116,7 @@ class FramePart:
             frame = self._frame.select(columns).collect()
         else:  # without a query, which would take longer than all the work on a small frame
             frame = pl.DataFrame([self._frame[name] for name in columns])
-        for start, length in slices([frame.height], rows):
+        for start, length in slices([frame.height], max(1, rows // _longest(frame))):
             yield Batch(self, partial(frame.slice, start, length), partial(_row, start))
 
 
