@@ -496,6 +496,16 @@ def test_progress_shows_on_a_terminal(monkeypatch):
     assert "1,000 rows, 10 queries" in screen.getvalue()
 
 
+@pytest.mark.parametrize("empty", [True, False])
+def test_compiling_is_announced_on_a_terminal(call, monkeypatch, empty):
+    monkeypatch.setattr(sys, "stderr", Screen())
+    monkeypatch.setattr("rankmeter.compiler.nothing_compiled", lambda: empty)
+    screen = sys.stderr
+    code, _, _ = call("evaluate qrels.trec bm25.trec")
+    assert code == 0
+    assert ("compiling for the first time" in screen.getvalue()) == empty
+
+
 @pytest.mark.parametrize("wanted", [True, False])
 def test_progress_is_silent_elsewhere(capsys, wanted):
     with progress.bar(wanted=wanted) as shown:

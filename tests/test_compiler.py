@@ -118,6 +118,12 @@ def test_the_temporary_folder_stands_in_for_home(small, tmp_path):
     assert done(FEW, None, **homeless)["misses"] == 0
 
 
+def test_an_empty_cache_is_known_from_a_filled_one(small_cache, tmp_path):
+    code = "from rankmeter.compiler import nothing_compiled; print(nothing_compiled())"
+    assert inputs.python(code, RANKMETER_CACHE_DIR=tmp_path).strip() == "True"
+    assert inputs.python(code, RANKMETER_CACHE_DIR=small_cache[0]).strip() == "False"
+
+
 def test_no_folder_can_be_written(small):
     found = done(FEW, "/dev/null/z")
     assert found["values"] == small[1]

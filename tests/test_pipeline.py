@@ -15,9 +15,10 @@ from polars.testing import assert_frame_equal
 import rankmeter
 from rankmeter import matching, spill
 from rankmeter.errors import DataError, UsageError
-from rankmeter.ids import IdColumn
+from rankmeter.ids import Held
 from rankmeter.limits import Budget
 from rankmeter.store import RunValues
+from rankmeter.words import all_hashes
 
 BATCHES = (1, 2, 7, 1000, None)
 THREADS = (1, 2, 4)
@@ -197,7 +198,7 @@ def test_lists_that_are_all_tied(ties, few):
 @pytest.mark.parametrize("size", [12, 20, 28, 52], ids="{} bytes".format)
 def test_hashes_that_collide_change_no_number(size):
     docs = inputs.colliding(150, size)
-    hashes, _ = IdColumn(pl.Series(docs)).hashed()
+    hashes = all_hashes(Held.of(pl.Series(docs), integers=False).ids)
     assert len(docs) == 150
     assert len(set(hashes.tolist())) == 1
     chance = random.Random(size)

@@ -62,6 +62,12 @@ def cache_folder() -> Path | None:
     return None
 
 
+def nothing_compiled() -> bool:
+    """Whether the cache holds no code yet, so that the first evaluation takes some seconds longer."""
+    folder = cache_folder()
+    return folder is None or next(folder.glob("*.code"), None) is None
+
+
 def _candidates() -> list[Path]:
     """Where a cache may be, best first."""
     if named := os.environ.get(CACHE_VARIABLE):

@@ -19,6 +19,9 @@ Array = np.ndarray[Any, Any]
 MANY_HITS = 32
 """From here on counting ranks one by one costs more than sorting the list."""
 
+UNRANKED = 2
+"""What marks a list whose hits have no ranks yet."""
+
 AHEAD = 8
 """How many lists ahead judgements are asked for from memory."""
 
@@ -96,8 +99,10 @@ class Entered(NamedTuple):
 
 
 @compiled
-def match(given: Any, known: Any, ties: int, room: Any, memory: Any) -> None:
-    """Find the judged documents of each list and their ranks.
+def match(given: Any, known: Any, ties: int, room: Any, memory: Any) -> int:
+    """Find the judged documents of each list and their ranks; return how many lists have too many hits for that.
+
+    These are marked as UNRANKED in `tied`, and are left to `rank_many`.
 
     Args:
         given: the `Lists`.
@@ -107,7 +112,7 @@ def match(given: Any, known: Any, ties: int, room: Any, memory: Any) -> None:
         memory: a `Scratch` for the longest list.
     """
     lists, judged, found, scratch = bare(given), bare(known), bare(room), bare(memory)
-    n_lists, epoch = len(given.query), np.int64(1)
+    n_lists, epoch, unranked = len(given.query), np.int64(1), 0
     for n in range(n_lists):
         if n + 2 * AHEAD < n_lists:
             fetch_judged(judged, lists.query[n + AHEAD], lists.query[n + 2 * AHEAD])
@@ -125,10 +130,44 @@ def match(given: Any, known: Any, ties: int, room: Any, memory: Any) -> None:
             found.own[n] = own >= 0
         find_hits(entered, q, judged, found, scratch)
         epoch += length
-        if found.offsets[n + 1] > found.offsets[n]:
-            rank_hits(lists, n, ties, found, scratch)
-            for hit in range(found.offsets[n], found.offsets[n + 1]):
-                found.grade[hit] = judged.grade[found.judgement[hit]]
+        if found.offsets[n + 1] - found.offsets[n] > MANY_HITS:
+            found.tied[n] = UNRANKED
+            unranked += 1
+        elif found.offsets[n + 1] > found.offsets[n]:
+            rank_hits(lists, n, ties, found)
+            set_grades(n, judged, found)
+    return unranked
+
+
+@compiled
+def rank_many(given: Any, known: Any, ties: int, room: Any, memory: Any) -> None:
+    """Rank the hits of the lists that `match` left; the arguments are the same.
+
+    By itself, since most runs have no such list, and compiling a sort takes long.
+    """
+    lists, judged, found, scratch = bare(given), bare(known), bare(room), bare(memory)
+    for n in range(len(given.query)):
+        if found.tied[n] != UNRANKED:
+            continue
+        found.tied[n] = 0
+        start, length, sorted_already = lists.offsets[n], lists.offsets[n + 1] - lists.offsets[n], True
+        for i in range(length):
+            scratch.order[i] = i
+            if i > 0:
+                rising = lists.key[start + i] > lists.key[start + i - 1]
+                equal = lists.key[start + i] == lists.key[start + i - 1]
+                sorted_already &= not (rising or (equal and ties != INPUT_ORDER))
+        if not sorted_already:
+            sort_list(lists, n, ties, scratch.order)
+        ranks_from_order(lists, n, found, scratch)
+        set_grades(n, judged, found)
+
+
+@callable_compiled
+def set_grades(n: Any, judged: Any, found: Any) -> None:
+    """Give the hits of a list their grades."""
+    for hit in range(found.offsets[n], found.offsets[n + 1]):
+        found.grade[hit] = judged.grade[found.judgement[hit]]
 
 
 @callable_compiled
@@ -203,27 +242,19 @@ def note_repeat(repeats: Any, number: Any, first: Any, second: Any) -> None:
 
 
 @callable_compiled
-def rank_hits(lists: Any, n: Any, ties: Any, found: Any, scratch: Any) -> None:
-    """Turn the places of a list's hits into ranks, and put them into rank order."""
+def rank_hits(lists: Any, n: Any, ties: Any, found: Any) -> None:
+    """Turn the places of a list's few hits into ranks, and put them into rank order."""
     start, stop, key = lists.offsets[n], lists.offsets[n + 1], lists.key
     rising = equal = 0
     for i in range(start + 1, stop):
         rising += key[i] > key[i - 1]
         equal += key[i] == key[i - 1]
-    if found.offsets[n + 1] - found.offsets[n] > MANY_HITS:
-        if rising or (equal and ties != INPUT_ORDER):
-            sort_list(lists, n, ties, scratch.order)
-        else:
-            for i in range(stop - start):
-                scratch.order[i] = i
-        ranks_from_order(lists, n, found, scratch)
+    if rising or equal:
+        ranks_by_counting(lists, n, ties, rising == 0, found)
     else:
-        if rising or equal:
-            ranks_by_counting(lists, n, ties, rising == 0, found)
-        else:
-            for hit in range(found.offsets[n], found.offsets[n + 1]):
-                found.rank[hit] += 1
-        order_hits(n, found)
+        for hit in range(found.offsets[n], found.offsets[n + 1]):
+            found.rank[hit] += 1
+    order_hits(n, found)
 
 
 @callable_compiled
@@ -328,7 +359,7 @@ def ranks_from_order(lists: Any, number: Any, found: Any, scratch: Any) -> None:
 
 @compiled
 def put_rows(table: Any, query: Any, columns: Any) -> None:
-    """Write the values of lists, one row of `columns` a measure, into the rows of `table` that their queries name."""
+    """Write the values of lists, one row of `columns` a measure, into a flat table with a row for each query."""
     (rows,) = bare((table,))
     n_lists, width = len(query), len(columns)
     for n in range(n_lists):

@@ -54,10 +54,8 @@ def execute(request: Request, progress: Progress | None = None) -> Result:
     sources = [source for _, source in runs]
     check_segments(request, [judgements, *([queries] if queries else [])], sources)
     budget = Budget.of(request.resources.memory)
-    shares = [Share(number, of) for of in [budget.shares(_size_of(judgements))] for number in range(of)]
-    done = [
-        _evaluate(request, Inputs(judgements, queries, sources, names), share, budget, progress) for share in shares
-    ]
+    inputs, shares = Inputs(judgements, queries, sources, names), budget.shares(_size_of(judgements))
+    done = [_evaluate(request, inputs, Share(number, shares), budget, progress) for number in range(shares)]
     return _gather(request, judgements, queries, done[0] if len(done) == 1 else together(done))
 
 

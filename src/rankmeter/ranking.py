@@ -182,7 +182,9 @@ class Matcher:
         given = Lists(lists.offsets, query, lists.key, documents.ids, queries.ids)
         lengths = np.diff(lists.offsets)
         found = self._room(query, lengths)
-        matching.match(given, judged, self._ties, found, scratch(int(lengths.max(initial=1))))
+        memory = scratch(int(lengths.max(initial=1)))
+        if matching.match(given, judged, self._ties, found, memory):
+            matching.rank_many(given, judged, self._ties, found, memory)
         total = int(found.offsets[-1])
         hits = Hits(
             query,

@@ -116,7 +116,7 @@ class Store:
         values = np.empty((len(self._measures), len(hits.query)))
         for row, asked in zip(values, self._measures, strict=True):
             evaluate_measure(asked, seen, self._level, row)
-        put_rows(kept.values, hits.query, values)
+        put_rows(kept.values.reshape(-1), hits.query, values)
 
 
 def no_hits(query: Array) -> Hits:

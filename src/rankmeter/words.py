@@ -166,7 +166,7 @@ def reversed_bytes(x: Any) -> Any:
     return (x << np.uint64(32)) | (x >> np.uint64(32))
 
 
-@compiled
+@callable_compiled
 def integer_greater(a: Any, b: Any) -> Any:
     """Whether the decimal text of `a` is greater by bytes than that of `b`.
 
@@ -196,8 +196,8 @@ def integer_greater(a: Any, b: Any) -> Any:
     return bool(x > y or (x == y and longer))
 
 
-@compiled
-def text_greater(one: int, length: int, other: int, other_length: int) -> bool:
+@callable_compiled
+def text_greater(one: Any, length: Any, other: Any, other_length: Any) -> Any:
     """Whether the text of `length` bytes at one address is greater by bytes than that at the other."""
     least = min(length, other_length)
     t = 0
@@ -322,8 +322,9 @@ def look_up(known: Any, ids: Any) -> Any:
         if here >= 0:
             slot, found = np.uint64(out[here]), np.int64(-1)
             while table.slots[slot] >= 0:
-                if same(ids, here, table.ids, table.slots[slot]):
-                    found = np.int64(table.slots[slot])
+                entry = np.int64(table.slots[slot])
+                if same(ids, here, table.ids, entry):
+                    found = entry
                     break
                 slot = (slot + np.uint64(1)) & mask
             out[here] = found

@@ -175,9 +175,12 @@ def _asked(measures: Sequence[str] | None) -> "tuple[Asked, ...]":
 
 def _run(request: Request, *, show_bar: bool) -> "Result":
     from rankmeter.cli.progress import bar
+    from rankmeter.compiler import nothing_compiled
     from rankmeter.pipeline import execute
 
     with bar(wanted=show_bar) as progress:
+        if progress is not None and nothing_compiled():
+            say("note", "compiling for the first time, which takes some seconds")
         return execute(request, progress)
 
 
