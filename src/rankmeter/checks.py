@@ -22,6 +22,9 @@ EXAMPLES = 3
 LARGEST_EXACT = 2.0**53
 """Integers up to here are the same as float64."""
 
+INEXACT = "would change as a float64; use smaller integers, or floats"
+"""The rule on integers that have no equal among float64."""
+
 
 @dataclass(frozen=True, slots=True)
 class Notice:
@@ -157,10 +160,11 @@ class _Rows:
         if series.dtype.is_decimal():
             return series.cast(pl.String).cast(pl.Float64)
         typed = series.cast(pl.Float64)
-        if series.dtype in (pl.Int64, pl.UInt64) and (typed.abs() >= LARGEST_EXACT).any():
-            lost = (typed.abs() >= LARGEST_EXACT) & (typed.cast(pl.Int128) != series.cast(pl.Int128))
+        if series.dtype.is_integer() and (typed.abs() >= LARGEST_EXACT).any():
+            # what rounds to a float beyond the type comes back as null
+            lost = typed.cast(series.dtype, strict=False).ne_missing(series)
             if lost.any():
-                self.refuse(lost, series, "would change as a float64; use smaller integers, or floats")
+                self.refuse(lost, series, INEXACT)
         return typed
 
     def _parsed(self, series: pl.Series, column: Column) -> pl.Series:
