@@ -42,7 +42,7 @@ def execute(request: Request, progress: Progress | None = None) -> Result:
     names = [_run_name(given, source) for given, source in runs]
     _check_names(names)
     sources = [source for _, source in runs]
-    check_segments(request, [judgements, *([queries] if queries else [])], sources)
+    check_segments(request, [*([queries] if queries else []), judgements], sources)
     with ThreadPoolExecutor(1, thread_name_prefix="rankmeter-index") as indexer:
         prepared = indexer.submit(_prepare, request, judgements, queries)
         work = Work(judgements.label, prepared, request.resources, progress or Silent())
