@@ -271,7 +271,7 @@ def test_the_queries_table_may_name_a_segment_like_a_role(role):
     assert groups(measured(by=role, queries=queries), role) == EXPECTED
 
 
-@pytest.mark.parametrize("name", ["query", "input", "number", "row", "label", "group", "Q0", "\0", " group"])
+@pytest.mark.parametrize("name", ["query", "input", "number", "row", "label", "group", "Q0", "\t", " group"])
 @pytest.mark.parametrize("order", ["given", "shuffled"])
 def test_a_segment_of_the_run_may_have_any_other_name(name, order):
     run = marked(RUN, name)
@@ -279,6 +279,6 @@ def test_a_segment_of_the_run_may_have_any_other_name(name, order):
     assert groups(measured(run=run, by=name), name) == EXPECTED
 
 
-@pytest.mark.parametrize("name", ["query", "input", "tag", "scores", "label and more", "\0", " group"])
+@pytest.mark.parametrize("name", ["query", "input", "tag", "scores", "label and more", "\t", " group"])
 def test_a_segment_of_the_qrels_may_have_any_other_name(name):
     assert groups(measured(marked(QRELS, name), by=name), name) == EXPECTED

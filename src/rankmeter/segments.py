@@ -13,7 +13,7 @@ from rankmeter.request import Request
 from rankmeter.schema import PER_QUERY, QRELS, QRELS_LISTS, QUERIES, RUN_LISTS, RUN_TABLE, SUMMARY
 from rankmeter.sources.source import Source
 
-QUERY, INPUT = "\0query", "\0input"
+QUERY, INPUT = "\1query", "\1input"
 """Columns beside segments, which may have any name that a file can give."""
 
 ROLES = {
