@@ -331,9 +331,21 @@ def test_strict_makes_errors_of_warnings(call):
     assert not Path("p.parquet").exists()
 
 
-def test_defects_are_exit_70_with_a_traceback_only_under_debug(call, monkeypatch):
+class Beyond(BaseException):
+    """What no `except Exception` sees."""
+
+
+def panic():
+    """What polars raises where a library below it fails."""
+    raise pl.exceptions.PanicException("index out of bounds")
+
+
+@pytest.mark.parametrize("error", [KeyError("inside"), KeyError(), Beyond("inside"), GeneratorExit(), panic], ids=repr)
+def test_defects_are_exit_70_with_a_traceback_only_under_debug(error, call, monkeypatch):
     def broken(*_):
-        raise KeyError("inside")
+        if error is panic:
+            panic()
+        raise error
 
     monkeypatch.setattr("rankmeter.pipeline.execute", broken)
     code, out, err = call("evaluate qrels.trec bm25.trec")

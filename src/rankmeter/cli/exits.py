@@ -49,7 +49,7 @@ def guarded(work: Callable[[], Any], session: Session) -> int:
         return TERMINATED
     except BrokenPipeError:
         return _after_closed_pipe()
-    except Exception as error:
+    except BaseException as error:  # the panics of polars are no Exception
         return _after_error(error, session)
 
 
@@ -99,7 +99,7 @@ def _after_closed_pipe() -> int:
     return 0
 
 
-def _after_error(error: Exception, session: Session) -> int:
+def _after_error(error: BaseException, session: Session) -> int:
     if session.debug:
         import traceback
 
@@ -114,7 +114,7 @@ def _after_error(error: Exception, session: Session) -> int:
     return DEFECT
 
 
-def _as_known(error: Exception) -> RankmeterError | None:
+def _as_known(error: BaseException) -> RankmeterError | None:
     """The error as one of ours, or None for a defect."""
     if isinstance(error, RankmeterError):
         return error
@@ -127,6 +127,6 @@ def _as_known(error: Exception) -> RankmeterError | None:
     return None
 
 
-def _help_hint(error: Exception) -> str:
+def _help_hint(error: BaseException) -> str:
     context = getattr(error, "ctx", None)
     return f" (see {context.command_path} --help)" if context is not None else ""

@@ -15,7 +15,7 @@ from rankmeter.sources.base import Batch, Part
 from rankmeter.sources.columns import choose, folded
 from rankmeter.sources.frames import part_of
 from rankmeter.sources.paths import KNOWN, File, find_files, format_of
-from rankmeter.sources.tables import ArrowPart, ParquetPart
+from rankmeter.sources.tables import ParquetPart, open_arrow
 from rankmeter.sources.text import TextPart, open_text
 
 Keys = tuple[tuple[str, str | None], ...]
@@ -147,7 +147,7 @@ def _open_file(file: File, spec: Spec) -> Part:
     if kind == "parquet":
         return ParquetPart(file.path, str(file.path))
     if kind == "arrow":
-        return ArrowPart(file.path, str(file.path))
+        return open_arrow(file.path, str(file.path))
     if kind == "trec":
         if spec.table in (LABELLED, QUERIES):
             raise DataError(f"{file.path}: TREC text holds qrels or runs, not a {spec.table.title.lower()} table")

@@ -1,5 +1,6 @@
 """Parts that are tables already: Parquet and Arrow IPC files, and frames in memory."""
 
+import glob
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -9,7 +10,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rankmeter.errors import DataError, StorageError
-from rankmeter.sources.base import Batch
+from rankmeter.sources.base import Batch, Part
+
+ARROW = b"ARROW1"
+"""How an Arrow file begins, where it is not a stream."""
+
+DAMAGE = (OSError, UnicodeError, pa.ArrowException, pl.exceptions.PolarsError, pl.exceptions.PanicException)
+"""What is raised for files that are absent, unreadable or damaged."""
 
 
 class ParquetPart:
@@ -29,11 +36,9 @@ class ParquetPart:
         try:
             self.size = path.stat().st_size
             metadata = pq.read_metadata(path)
-            self._schema = pl.read_parquet_schema(path)
-        except OSError as error:
-            raise _unreadable(label, error) from error
-        except (pa.ArrowException, pl.exceptions.PolarsError) as error:
-            raise DataError(f"{label}: truncated or not a Parquet file; write it again ({error})") from error
+            self._schema = pl.read_parquet_schema(glob.escape(str(path)))
+        except DAMAGE as error:
+            raise _unreadable(label, "truncated or not a Parquet", error) from error
         self.rows: int | None = metadata.num_rows
         self._groups = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
 
@@ -45,22 +50,22 @@ class ParquetPart:
         """Slices of whole row groups, or of parts of one where a group is larger than `rows`."""
         lazy = pl.scan_parquet(self._path, parallel="none", glob=False, hive_partitioning=False).select(columns)
         for start, length in slices(self._groups, rows):
-            yield Batch(self, partial(self._read, lazy, start, length), partial(_row, start))
-
-    def _read(self, lazy: pl.LazyFrame, start: int, length: int) -> pl.DataFrame:
-        try:
-            return lazy.slice(start, length).collect(engine="in-memory")
-        except OSError as error:
-            raise StorageError.unreadable(self.label, error) from error
-        except pl.exceptions.PolarsError as error:
-            raise DataError(f"{self.label}: damaged Parquet file; write it again ({error})") from error
+            yield Batch(self, partial(_slice, self.label, "Parquet", lazy, start, length), partial(_row, start))
 
 
-def _unreadable(label: str, error: OSError) -> Exception:
-    """An OSError from the system, or one that pyarrow raises for a damaged file."""
-    if error.errno is None:
-        return DataError(f"{label}: truncated or not a Parquet file; write it again ({error})")
-    return StorageError.unreadable(label, error)
+def _unreadable(label: str, what: str, error: BaseException) -> Exception:
+    """The error of ours for one of `DAMAGE`; a plain OSError without a number says that the content is wrong."""
+    if isinstance(error, OSError) and (error.errno is not None or type(error) is not OSError):
+        return StorageError.unreadable(label, error)
+    return DataError(f"{label}: {what} file; write it again ({error})")
+
+
+def _slice(label: str, kind: str, lazy: pl.LazyFrame, start: int, length: int) -> pl.DataFrame:
+    """Some rows of a file that was fine when it was opened."""
+    try:
+        return lazy.slice(start, length).collect(engine="in-memory")
+    except DAMAGE as error:
+        raise _unreadable(label, f"damaged {kind}", error) from error
 
 
 def _row(start: int, position: int) -> int:
@@ -90,10 +95,10 @@ class FramePart:
     """A frame in memory, or a lazy one of which only the columns in use are collected."""
 
     is_text = False
-    size = 0
 
     def __init__(self, frame: pl.LazyFrame, label: str, rows: int | None = None) -> None:
         self.label = label
+        self.size = 0
         self.rows = rows
         self._frame = frame
 
@@ -108,33 +113,52 @@ class FramePart:
             yield Batch(self, partial(frame.slice, start, length), partial(_row, start))
 
 
-class ArrowPart(FramePart):
-    """An Arrow IPC (Feather) file, mapped into memory."""
+class ArrowPart:
+    """An Arrow IPC (Feather) file, mapped into memory: only the columns and rows in use are looked at."""
+
+    is_text = False
 
     def __init__(self, path: Path, label: str) -> None:
-        """Map the file.
+        """Open the file's footer.
 
         Raises:
             DataError: the file is truncated or no Arrow file.
             StorageError: it cannot be read.
         """
+        self.label = label
         try:
-            size = path.stat().st_size
-            frame = _read_arrow(path)
-        except OSError as error:
-            if error.errno is not None:
-                raise StorageError.unreadable(label, error) from error
-            raise DataError(f"{label}: truncated or not an Arrow file; write it again ({error})") from error
-        except (pa.ArrowException, pl.exceptions.PolarsError) as error:
-            raise DataError(f"{label}: truncated or not an Arrow file; write it again ({error})") from error
-        super().__init__(frame.lazy(), label, frame.height)
-        self.size = size
+            self.size = path.stat().st_size
+            self._lazy = pl.scan_ipc(glob.escape(str(path)), hive_partitioning=False)
+            self._schema = self._lazy.collect_schema()
+            self.rows: int | None = self._lazy.select(pl.len()).collect().item()
+        except DAMAGE as error:
+            raise _unreadable(label, "truncated or not an Arrow", error) from error
+
+    def schema(self) -> Mapping[str, pl.DataType]:
+        """Names and types of the columns."""
+        return self._schema
+
+    def batches(self, columns: Sequence[str], rows: int) -> Iterator[Batch]:
+        """Slices of the file."""
+        lazy = self._lazy.select(columns)
+        for start, length in slices([self.rows or 0], rows):
+            yield Batch(self, partial(_slice, self.label, "Arrow", lazy, start, length), partial(_row, start))
 
 
-def _read_arrow(path: Path) -> pl.DataFrame:
-    """The file's rows; both the file and the stream form of the format."""
-    with path.open("rb") as file:
-        is_file = file.read(6) == b"ARROW1"
-    if is_file:
-        return pl.read_ipc(path)
-    return pl.read_ipc_stream(path)
+def open_arrow(path: Path, label: str) -> Part:
+    """An Arrow file in either form of the format; the stream form has no index and is read as a whole.
+
+    Raises:
+        DataError: the file is truncated or no Arrow file.
+        StorageError: it cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            if file.read(len(ARROW)) == ARROW:
+                return ArrowPart(path, label)
+        frame = pl.read_ipc_stream(path)
+    except DAMAGE as error:
+        raise _unreadable(label, "truncated or not an Arrow", error) from error
+    part = FramePart(frame.lazy(), label, frame.height)
+    part.size = path.stat().st_size
+    return part
