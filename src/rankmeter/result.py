@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from rankmeter.request import Request
 from rankmeter.sinks import ROW_GROUP, check_target, write_frames, write_text
 from rankmeter.store import RunValues
 from rankmeter.summary import Cell, Groups, cells, group
+from rankmeter.version import package_version
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,14 +278,6 @@ def markdown(frame: pl.DataFrame) -> str:
 
     head = line(frame.columns) + line(["---"] * frame.width)
     return head + "".join(line(["" if value is None else str(value) for value in row]) for row in frame.iter_rows())
-
-
-def package_version() -> str:
-    """The version of the installed package."""
-    try:
-        return version("rankmeter")
-    except PackageNotFoundError:  # run from a source tree
-        return "0+source"
 
 
 def _joined(arrays: list[Array]) -> Array:
