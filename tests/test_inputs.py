@@ -366,3 +366,28 @@ def test_standard_input(small, tmp_path):
     expected = measured(small.qrels, small.run).summary.filter(pl.col("measure") == "AP")["mean"][0]
     assert answer["groups"][0]["measures"]["AP"]["mean"] == expected
     assert answer["run"] == "r"
+
+
+LIST = {"q": {"d": 1.0}}
+FRAME = pl.DataFrame({"query_id": ["q"], "doc_id": ["d"], "score": [1.0]})
+
+
+@pytest.mark.parametrize(
+    ("run", "names", "means"),
+    [
+        (LIST, ["run"], [1.0]),
+        ({"q0": {}, **LIST}, ["run"], [1.0]),
+        ({**LIST, "q0": {}}, ["run"], [1.0]),
+        ({"A": LIST, "B": {}}, ["A", "B"], [1.0, 0.0]),
+        ({"A": {}, "B": LIST}, ["A", "B"], [0.0, 1.0]),
+        ({"A": {}, "B": {}, "C": LIST}, ["A", "B", "C"], [0.0, 0.0, 1.0]),
+        ({"A": {}, "B": FRAME}, ["A", "B"], [0.0, 1.0]),
+        ({"A": FRAME, "B": {}}, ["A", "B"], [1.0, 0.0]),
+        ({"A": {"q": {}}, "B": LIST}, ["A", "B"], [0.0, 1.0]),
+        ({"q": {}}, ["run"], [0.0]),
+        ({}, ["run"], [0.0]),
+    ],
+)
+def test_dicts_are_one_run_or_names_of_runs(run, names, means):
+    result = rankmeter.evaluate({"q": {"d": 1}}, run, "RR")
+    assert (list(result.runs), result.summary["mean"].to_list()) == (names, means)

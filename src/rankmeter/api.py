@@ -107,8 +107,9 @@ def named_runs(run: Any) -> Iterator[RunInput]:
 
 
 def _is_dict_run(run: Mapping[Any, Any]) -> bool:
-    """Whether a mapping is `{query: {document: score}}` and not name -> run."""
-    first: Any = next(iter(run.values()), {})
+    """Whether a mapping is `{query: {document: score}}` and not name -> run; empty dicts can be in either."""
+    telling = (value for value in run.values() if not isinstance(value, Mapping) or value)
+    first: Any = next(telling, {})
     return isinstance(first, Mapping) and not any(isinstance(value, Mapping) for value in first.values())
 
 

@@ -1,7 +1,7 @@
 """The rules of value: everything that two evaluators could decide differently, declared once."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from rankmeter.errors import UsageError
@@ -28,7 +28,6 @@ class Rules:
         ties: order of documents with equal keys.
         missing_queries: whether judged queries without results count as empty lists.
         without_relevant: whether queries without a relevant document count.
-        scores_as: how scores are compared.
     """
 
     convention: str = "trec_eval"
@@ -37,7 +36,6 @@ class Rules:
     ties: str = "doc-id-desc"
     missing_queries: str = "zero"
     without_relevant: str = "zero"
-    scores_as: str = "float64"
 
     def __post_init__(self) -> None:
         for name, known in CHOICES.items():
@@ -67,6 +65,3 @@ def rules(convention: str = "trec_eval", **changes: Any) -> Rules:
     if convention not in CONVENTIONS:
         raise UsageError.unknown("convention", convention, CONVENTIONS)
     return replace(CONVENTIONS[convention], **{name: value for name, value in changes.items() if value is not None})
-
-
-RULE_NAMES = frozenset(field.name for field in fields(Rules)) - {"convention", "scores_as"}

@@ -20,7 +20,6 @@ from rankmeter.schema import LABELLED, QRELS, QUERIES, RUN_TABLE
 from rankmeter.segments import Segments, check_segments
 from rankmeter.sources.paths import stem_of
 from rankmeter.sources.source import Source, Spec, open_source
-from rankmeter.sources.text import TextPart
 from rankmeter.store import ScatteredRows, Store
 
 
@@ -69,29 +68,29 @@ def _check_request(request: Request) -> None:
 def _open_inputs(request: Request) -> tuple[Source, list[tuple[RunInput, Source]]]:
     """The judgements and the runs, their columns chosen."""
     reading, by = request.reading, request.by
-    chosen, extra = _run_columns(reading, request.rules)
+    chosen = _run_columns(reading, request.rules)
     if request.labelled is not None:
-        spec = Spec(LABELLED, reading.run_format, chosen, reading.header, (*by, *extra))
+        spec = Spec(LABELLED, reading.run_format, chosen, reading.header, by)
         log = open_source(request.labelled, spec, "log")
         used = ("query_id", "doc_id", "grade", *by)
         labels = {role: name for role, name in log.columns.items() if role in used}
         return Source(log.label, log.table, log.parts, labels), [(RunInput(None, request.labelled), log)]
     judged = Spec(QRELS, reading.qrels_format, reading.qrels_columns, reading.header, by)
     judgements = open_source(request.qrels, judged, "qrels")
-    spec = Spec(RUN_TABLE, reading.run_format, chosen, reading.header, (*by, *extra))
+    spec = Spec(RUN_TABLE, reading.run_format, chosen, reading.header, by)
     opened = [(given, open_source(given.data, spec, given.name or "run")) for given in request.runs]
     return judgements, opened
 
 
-def _run_columns(reading: Reading, in_force: Rules) -> tuple[dict[str, str], tuple[str, ...]]:
-    """The columns of a run that the user named: by role, and one that orders it."""
+def _run_columns(reading: Reading, in_force: Rules) -> dict[str, str]:
+    """The columns of a run that the user named, by role."""
     chosen = dict(reading.run_columns)
     if reading.run_column is not None:
         chosen["run"] = reading.run_column
     column, _, direction = (in_force.order_by or "").rpartition(":")
     if column:
         chosen["score" if direction == "desc" else "rank"] = column
-    return chosen, ()
+    return chosen
 
 
 def _order(source: Source, in_force: Rules) -> Order:
@@ -127,7 +126,7 @@ def _run_name(given: RunInput, source: Source) -> str:
     if given.name is not None:
         return given.name
     if "tag" in source.columns:
-        tags = {part.first_tag() for part, _ in source.parts if isinstance(part, TextPart)}
+        tags = {part.first_tag() for part, _ in source.parts}
         if len(tags) == 1 and (tag := tags.pop()) is not None:
             return tag
     if not isinstance(given.data, (str, Path)):

@@ -12,6 +12,7 @@ import polars as pl
 
 from rankmeter.checks import Notice, Tally
 from rankmeter.ids import Array
+from rankmeter.markdown import pipe_table
 from rankmeter.notation import Asked
 from rankmeter.qrels import QrelsIndex
 from rankmeter.request import Request
@@ -269,15 +270,11 @@ def markdown(frame: pl.DataFrame) -> str:
 
     >>> print(markdown(pl.DataFrame({"a": [1.5]})), end="")
     | a |
-    | --- |
+    | ---: |
     | 1.5 |
     """
-
-    def line(cells: list[str]) -> str:
-        return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |\n"
-
-    head = line(frame.columns) + line(["---"] * frame.width)
-    return head + "".join(line(["" if value is None else str(value) for value in row]) for row in frame.iter_rows())
+    rows = (["" if value is None else str(value) for value in row] for row in frame.iter_rows())
+    return pipe_table(frame.columns, rows, [kind.is_numeric() for kind in frame.dtypes]) + "\n"
 
 
 def _joined(arrays: list[Array]) -> Array:

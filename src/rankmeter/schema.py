@@ -67,10 +67,6 @@ class Table:
     key: tuple[str, ...] = ()
     others: str = "Other columns are left alone."
 
-    def column(self, name: str) -> Column:
-        """The column of that role."""
-        return next(column for column in self.columns if column.name == name)
-
     def as_json(self) -> dict[str, Any]:
         """The table as a Frictionless Table Schema."""
         return {

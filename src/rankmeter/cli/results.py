@@ -34,9 +34,17 @@ def print_result(result: "Result", form: Format, *, per_query: bool) -> None:
 def _with_queries(result: "Result") -> dict[str, Any]:
     """The JSON object with the rows of each run's queries."""
     whole = result.to_dict()
+    rows = _rows_by_run(result)
     for run in whole["runs"]:
-        run["per_query"] = [row for row in result.per_query.iter_rows(named=True) if row["run"] == run["run"]]
+        run["per_query"] = list(rows[run["run"]].iter_rows(named=True))
     return whole
+
+
+def _rows_by_run(result: "Result") -> dict[str, "pl.DataFrame"]:
+    """Run -> its rows of the table `per_query`."""
+    frame = result.per_query
+    parts = frame.partition_by("run", as_dict=True)
+    return {run: parts.get((run,), frame.clear()) for run in result.runs}
 
 
 def _print_separated(result: "Result", form: Format, *, per_query: bool) -> None:
@@ -71,7 +79,7 @@ def _grouped_sheet(result: "Result", run: str) -> Sheet:
 
 def per_query_sheets(result: "Result") -> list[Sheet]:
     """The values of each query, one table per run."""
-    return [_queries_sheet(result, run, result.per_query) for run in result.runs]
+    return [_queries_sheet(result, run, rows) for run, rows in _rows_by_run(result).items()]
 
 
 def _queries_sheet(result: "Result", run: str, frame: "pl.DataFrame") -> Sheet:
@@ -79,10 +87,9 @@ def _queries_sheet(result: "Result", run: str, frame: "pl.DataFrame") -> Sheet:
     wanted = ["query_id", *result.by, "n_retrieved", "n_relevant", *names]
     rows = []
     for row in frame.iter_rows(named=True):
-        if row["run"] == run:
-            texts = [text(row[column], 80) for column in ("query_id", *result.by)]
-            counts = [str(row["n_retrieved"]), str(row["n_relevant"])]
-            rows.append((*texts, *counts, *(_value(asked, {asked.name: row[asked.name]}) for asked in result.measures)))
+        texts = [text(row[column], 80) for column in ("query_id", *result.by)]
+        counts = [str(row["n_retrieved"]), str(row["n_relevant"])]
+        rows.append((*texts, *counts, *(_value(asked, {asked.name: row[asked.name]}) for asked in result.measures)))
     texts_wide = 1 + len(result.by)
     return Sheet(f"{text(run)}: values per query", tuple(text(name) for name in wanted), tuple(rows), texts_wide, 1)
 
@@ -115,7 +122,7 @@ def _value(asked: Any, values: Mapping[str, Any]) -> str:
 def accounting_line(counts: Mapping[str, Any]) -> str:
     """Where the queries and the rows of a run went.
 
-    >>> counts = {"rows_read": 3000, "rows_used": 2990, "rows_ignored": {"unjudged_query": 10}}
+    >>> counts = {"rows_read": 3000, "rows_used": 2990, "rows_ignored": {"query not judged": 10}}
     >>> counts |= {"queries_judged": 40, "queries_missing": 1, "queries_unjudged": 1}
     >>> accounting_line(counts | {"queries_without_relevant": 2, "queries_tied_at_hits": 5})[:56]
     '40 queries judged, 39 answered, 1 missing; 1 unjudged, 2'
@@ -131,7 +138,7 @@ def _accounting_parts(counts: Mapping[str, Any]) -> Iterator[list[str]]:
         f"{counts['queries_without_relevant']:,} without relevant",
         f"{counts['queries_tied_at_hits']:,} tied at hits",
     ]
-    ignored = {reason.replace("_", " "): n for reason, n in counts["rows_ignored"].items() if n}
+    ignored = {reason: n for reason, n in counts["rows_ignored"].items() if n}
     reasons = ", ".join(f"{n:,} {reason}" for reason, n in ignored.items())
     yield [
         f"{counts['rows_read']:,} rows read",

@@ -16,7 +16,7 @@ from rankmeter.sources.columns import choose, folded
 from rankmeter.sources.frames import part_of
 from rankmeter.sources.paths import KNOWN, File, find_files, format_of
 from rankmeter.sources.tables import ParquetPart, open_arrow
-from rankmeter.sources.text import TextPart, open_text
+from rankmeter.sources.text import open_text
 
 Keys = tuple[tuple[str, str | None], ...]
 READERS = 2
@@ -70,8 +70,7 @@ class Source:
     @property
     def first_tag(self) -> str | None:
         """The tag of the first row of a TREC run."""
-        part = self.parts[0][0]
-        return part.first_tag() if isinstance(part, TextPart) else None
+        return self.parts[0][0].first_tag()
 
     @property
     def size(self) -> int:

@@ -19,7 +19,7 @@ DAMAGE = (OSError, UnicodeError, pa.ArrowException, pl.exceptions.PolarsError, p
 """What is raised for files that are absent, unreadable or damaged."""
 
 
-class ParquetPart:
+class ParquetPart(Part):
     """A Parquet file, read in slices that keep to its row groups: a group that is cut is decoded twice."""
 
     is_text = False
@@ -91,7 +91,7 @@ def slices(groups: Sequence[int], rows: int) -> Iterator[tuple[int, int]]:
         yield start, length
 
 
-class FramePart:
+class FramePart(Part):
     """A frame in memory, or a lazy one of which only the columns in use are collected."""
 
     is_text = False
@@ -113,7 +113,7 @@ class FramePart:
             yield Batch(self, partial(frame.slice, start, length), partial(_row, start))
 
 
-class ArrowPart:
+class ArrowPart(Part):
     """An Arrow IPC (Feather) file, mapped into memory: only the columns and rows in use are looked at."""
 
     is_text = False
