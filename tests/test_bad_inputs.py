@@ -46,11 +46,19 @@ def damaged(frame, suffix, change):
     """The bytes of a table, changed."""
 
     def make(path):
-        write = frame.write_parquet if suffix == ".parquet" else frame.write_ipc
-        write(path)
+        if suffix == ".parquet":
+            frame.write_parquet(path)
+        else:
+            frame.write_ipc(path, compression="zstd")
         path.write_bytes(change(path.read_bytes()))
 
     return make
+
+
+def squeezed(data, magic):
+    """Damage to whatever begins with the magic bytes of compressed data."""
+    assert magic in data
+    return data.replace(magic, b"\0\0\0\0")
 
 
 def flipped(data):
@@ -153,6 +161,9 @@ BAD = {
     "damaged Parquet": run("r.parquet", damaged(RUN_FRAME, ".parquet", flipped), "r.parquet", "damaged"),
     "no Arrow": run("r.arrow", "text\n", "r.arrow", "not an Arrow file"),
     "cut Arrow": run("r.arrow", damaged(RUN_FRAME, ".arrow", lambda b: b[: len(b) // 2]), "r.arrow", "truncated"),
+    "damaged Arrow": run(
+        "r.arrow", damaged(pl.concat([RUN_FRAME] * 99), ".arrow", lambda b: squeezed(b, b"\x28\xb5\x2f\xfd")), "damaged"
+    ),
     "null score": run(
         "r.parquet", with_column(RUN_FRAME, "score", [1.0, None, 1.0]), "row 2", "score", "null", "q1", "b"
     ),
@@ -178,6 +189,11 @@ BAD = {
     "struct ids": run("r.parquet", with_column(RUN_FRAME, "query_id", [{"a": 1}] * 3), "query_id", "Struct"),
     "integers beyond float64": run(
         "r.parquet", with_column(RUN_FRAME, "score", [1, 2**53 + 1, 3]), "row 2", "score", "9007199254740993", "q1", "b"
+    ),
+    "unsigned integers beyond float64": run(
+        "r.parquet",
+        with_column(RUN_FRAME, "score", [1, 2**53 + 1, 3], pl.UInt64),
+        *("row 2", "score", "9007199254740993", "q1", "b"),
     ),
     "no judgements": qrels("q.parquet", QRELS_FRAME.clear(), "q.parquet", "0 rows"),
     "no score and no rank": run("r.parquet", RUN_FRAME.drop("score"), "r.parquet", "score", "rank", "--order-by row"),

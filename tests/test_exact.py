@@ -90,9 +90,7 @@ def dicts(values, column):
 @pytest.mark.parametrize("number", [*CHANGED, 2**130 + 1, 10**400, np.int64(EDGE + 1), np.uint64(2**64 - 1)], ids=str)
 def test_an_integer_of_a_dict_that_would_change_is_refused(number, column, company):
     qrels, run = dicts([*company, number], column)
-    with pytest.raises(
-        DataError, match=rf'{column} "\d*…?\d*" would change.*query q, doc d{len(company)}|"-\d+" would'
-    ):
+    with pytest.raises(DataError, match=rf"the {column} .* of query q and document d{len(company)} would change"):
         rankmeter.evaluate(qrels, run, "RR")
 
 

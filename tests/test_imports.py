@@ -10,9 +10,20 @@ import pytest
 HEAVY = ("polars", "pyarrow", "numba", "numpy")
 MODULES = sorted(inputs.SOURCES.rglob("*.py"))
 NUMBA = {"compiler", "memory"}
-COMPILING = NUMBA | {"matching", "words", "judgements", "sums", "fields", "catalogue/driver"}
-ON_DISK = {"sinks", "scattered", "compiler"}
-DISK = {"open", "fdopen", "read_text", "read_bytes", "write_text", "write_bytes", "memory_map", "OSFile"}
+COMPILING = NUMBA | {"matching", "dealing", "words", "judgements", "sums", "fields", "catalogue/driver"}
+ON_DISK = {"sinks", "spill", "compiler"}
+DISK = {
+    "open",
+    "fdopen",
+    "read_text",
+    "read_bytes",
+    "write_text",
+    "write_bytes",
+    "memory_map",
+    "OSFile",
+    "pwrite",
+    "preadv",
+}
 DISK |= {"unlink", "mkdir", "makedirs", "rmtree", "rmdir", "touch", "copyfile", "copytree", "symlink_to", "truncate"}
 DISK |= {"mkstemp", "mkdtemp", "TemporaryDirectory", "TemporaryFile", "NamedTemporaryFile", "SpooledTemporaryFile"}
 DISK |= {f"{verb}_{kind}" for verb in ("scan", "sink") for kind in ("parquet", "ipc", "csv", "ndjson")}
@@ -41,6 +52,7 @@ EXEMPT = {
     "schema": {"write_text"},  # a tool of the developers, which writes the schema files
     "cli/catalogue": {"read_text"},  # likewise, for the pages made from the registry
     "demo": {"mkdir"},  # the folder of the sample
+    "limits": {"read_text"},  # what the system says of its memory
     "cli/exits": {"open"},  # the device that swallows what a closed pipe leaves
 }
 
@@ -229,7 +241,18 @@ def test_layers_do_not_look_upwards(name):
         assert not {module for module in own if module.startswith("rankmeter.cli")}
     if name.startswith("sources/") or name in {"checks", "schema", "errors", "fields", "words"}:
         upper = {"pipeline", "passes", "result", "ranking", "qrels", "api", "store", "segments", "summary"}
-        upper |= {"notices", "scattered", "matching", "sinks", "demo", "notation", "request", "catalogue"}
+        upper |= {
+            "notices",
+            "scattered",
+            "dealing",
+            "shares",
+            "matching",
+            "sinks",
+            "demo",
+            "notation",
+            "request",
+            "catalogue",
+        }
         assert not {module for module in own if module.split(".")[1] in upper}
 
 

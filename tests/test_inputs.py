@@ -354,6 +354,36 @@ def test_an_object_that_is_no_table(small):
         measured(small.qrels, 5)
 
 
+@pytest.mark.parametrize("number", [2**53 + 1, -(2**53) - 1, 2**63 + 1, 2**70 + 1, 10**400])
+@pytest.mark.parametrize("others", [[], [1.5], [3]])
+def test_integers_of_dicts_that_would_change_are_refused(number, others):
+    run = {"q": {"x": number} | {f"d{place}": other for place, other in enumerate(others)}}
+    with pytest.raises(DataError, match=r"run: the score .* of query q and document x would change as a float64"):
+        rankmeter.evaluate({"q": {"x": 1}}, run, "RR")
+    with pytest.raises(DataError, match=r"qrels: the grade .* of query q and document x would change as a float64"):
+        rankmeter.evaluate(run, {"q": {"x": 1.0}}, "RR")
+
+
+@pytest.mark.parametrize("kind", [pl.Int64, pl.UInt64, pl.Int128])
+@pytest.mark.parametrize("number", [2**53 + 1, 2**63 - 1])
+def test_integers_of_frames_that_would_change_are_refused(kind, number):
+    run = pl.DataFrame({"query_id": "q", "doc_id": ["a", "b"], "score": pl.Series([2**53, number], dtype=kind)})
+    with pytest.raises(DataError, match=f'row 2, column score: "{number}" would change as a float64'):
+        rankmeter.evaluate({"q": {"a": 1}}, run, "RR")
+
+
+def test_large_integers_of_dicts_that_float64_holds_are_scores():
+    run = {"q": {"b": 2**70, "a": 2**53, "c": 1.5}}
+    assert rankmeter.evaluate({"q": {"a": 1}}, run, "RR").summary["mean"][0] == 0.5
+
+
+@pytest.mark.parametrize("empty", [{}, {"q": {}}])
+def test_several_runs_of_dicts_of_which_one_is_empty(empty):
+    runs = {"A": empty, "B": {"q": {"a": 1.0}}}
+    result = rankmeter.evaluate({"q": {"a": 1}}, runs, "RR")
+    assert result.summary.select("run", "mean").rows() == [("A", 0.0), ("B", 1.0)]
+
+
 def test_standard_input(small, tmp_path):
     small.qrels.write_parquet(tmp_path / "qrels.parquet")
     path = FORMS["TREC, gz"](tmp_path, small.run, "run")

@@ -13,9 +13,10 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rankmeter
-from rankmeter import matching, scattered
+from rankmeter import matching, spill
 from rankmeter.errors import DataError, UsageError
 from rankmeter.ids import IdColumn
+from rankmeter.limits import Budget
 from rankmeter.store import RunValues
 
 BATCHES = (1, 2, 7, 1000, None)
@@ -101,15 +102,58 @@ def test_a_query_scattered_over_files(expected, tmp_path):
 @pytest.mark.parametrize("in_memory", [0, 1 << 22], ids=["spilled", "in memory"])
 @pytest.mark.parametrize("batch_rows", [7, 50, 1000])
 def test_scattered_rows_on_disk_and_in_memory(in_memory, batch_rows, expected, tmp_path, monkeypatch):
-    called, original = [], scattered.spilled
-    monkeypatch.setattr(scattered, "IN_MEMORY_ROWS", in_memory)
-    monkeypatch.setattr(scattered, "spilled", lambda *given: called.append(1) or original(*given))
+    called, original = [], spill.BlockOnDisk.written
+    monkeypatch.setattr(Budget, "scattered", in_memory)
+    monkeypatch.setattr(spill.BlockOnDisk, "written", lambda *given: called.append(1) or original(*given))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     run = ordered(SMALL.run, "shuffled")
     result = measured(SMALL.qrels, run, keep_hits=True, batch_rows=batch_rows)
     assert bool(called) == (in_memory == 0)
     assert list(tmp_path.iterdir()) == []
     assert digests(result, tmp_path) == expected
+
+
+@pytest.mark.parametrize("order", ["given", "shuffled"])
+@pytest.mark.parametrize("shares", [1, 2, 5, 60])
+@pytest.mark.parametrize("in_memory", [0, 1 << 30], ids=["values on disk", "in memory"])
+def test_shares_of_the_judgements_and_values_on_disk(order, shares, in_memory, expected, tmp_path, monkeypatch):
+    monkeypatch.setattr(Budget, "shares", lambda *_: shares)
+    monkeypatch.setattr(Budget, "values", in_memory)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    whole = measured(SMALL.qrels, ordered(SMALL.run, order), keep_hits=True)
+    result = measured(ordered(SMALL.qrels, order), ordered(SMALL.run, order), keep_hits=True, batch_rows=40)
+    assert list(tmp_path.iterdir()) == []
+    assert digests(result, tmp_path) == expected
+    assert result.accounting == whole.accounting
+    assert [notice.as_dict() for notice in result.warnings] == [notice.as_dict() for notice in whole.warnings]
+
+
+@pytest.mark.parametrize("shares", [2, 3])
+def test_shares_with_segments_runs_and_repeats(shares, monkeypatch):
+    market = pl.col("query_id").str.slice(-1).alias("market")
+    qrels = pl.concat([SMALL.qrels, SMALL.qrels[:3]]).with_columns(market)
+    table = pl.concat([SMALL.run.with_columns(run=pl.lit(name), device=market) for name in "ba"])
+    whole = rankmeter.evaluate(qrels, table, inputs.MEASURES, by=["market", "device"])
+    monkeypatch.setattr(Budget, "shares", lambda *_: shares)
+    result = rankmeter.evaluate(qrels, table, inputs.MEASURES, by=["market", "device"])
+    assert_frame_equal(result.summary, whole.summary, check_exact=True)
+    assert result.accounting == whole.accounting
+    assert {notice.code: notice.count for notice in result.warnings}["repeated-judgements"] == 3
+    plain = rankmeter.evaluate(SMALL.qrels, SMALL.run, inputs.MEASURES)
+    for run in "ab":
+        values = result.per_query.filter(pl.col("run") == run).drop("run", "market", "device")
+        assert_frame_equal(values, plain.per_query.drop("run"), check_exact=True)
+
+
+@pytest.mark.parametrize("shares", [1, 4])
+def test_conflicts_are_found_in_shares_with_their_rows(shares, monkeypatch):
+    monkeypatch.setattr(Budget, "shares", lambda *_: shares)
+    query, doc, _ = SMALL.qrels.row(7)
+    qrels = pl.concat([SMALL.qrels, SMALL.qrels[7:8].with_columns(pl.col("grade") + 1)])
+    with pytest.raises(
+        DataError, match=f"rows 8 and {qrels.height}: query {query} and document {doc} are judged twice"
+    ):
+        measured(qrels, SMALL.run)
 
 
 def deep(ties, seed=0, queries=3, depth=400):
@@ -185,6 +229,69 @@ def test_ids_of_every_length_are_ordered_by_their_bytes(sizes):
     judged = run.select("query_id", "doc_id", grade=1)
     for some in (judged, judged.head(20)):
         assert measured(some, run, keep_hits=True).hits.drop("run").rows() == inputs.naive_hits(some, run)
+
+
+@pytest.mark.parametrize("ties", TIES)
+def test_integers_and_texts_of_equal_length_are_told_apart(ties):
+    run = pl.DataFrame({"query_id": ["q", "q"], "doc_id": [-(2**63), 7], "score": [2.0, 1.0]})
+    assert measured({"q": {"-922AAAAAAAAAAAAAAAA": 1, "8": 1}}, run, ties=ties, keep_hits=True).hits.height == 0
+    found = measured({"q": {"-9223372036854775808": 1, "7": 2}}, run, ties=ties, keep_hits=True).hits
+    assert found.select("doc_id", "rank").rows() == [("-9223372036854775808", 1), ("7", 2)]
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("swaps", [0, 1, 3])
+@pytest.mark.parametrize("batch_rows", [9, 1000])
+def test_warnings_do_not_depend_on_the_order_of_rows(seed, swaps, batch_rows):
+    chance = random.Random(seed)
+    rows = [(f"q{query}", f"d{rank}", float(9 - rank // 2), rank) for query in range(8) for rank in range(9)]
+    for _ in range(swaps):
+        here = chance.randrange(len(rows))
+        rows[here] = (*rows[here][:3], chance.randrange(9))
+    run = pl.DataFrame(rows, schema=["query_id", "doc_id", "score", "rank"], orient="row")
+    run = run.with_columns(score=pl.when(pl.col("query_id") == "q3").then(1.0).otherwise("score"))
+    judged = run.select("query_id", "doc_id", grade=1)
+    expected = dict.fromkeys(("rank-contradicts-score", "constant-scores"), 0)
+    for _, part in run.group_by("query_id"):
+        pairs = list(itertools.product(part.select("score", "rank").rows(), repeat=2))
+        wrong = any(one[0] > other[0] and one[1] > other[1] for one, other in pairs)
+        expected["rank-contradicts-score"] += wrong
+        expected["constant-scores"] += not wrong and part["score"].n_unique() == 1 and part["rank"].n_unique() > 1
+    for order in ("given", "shuffled", "reversed"):
+        warned = {w.code: w.count for w in measured(judged, ordered(run, order), batch_rows=batch_rows).warnings}
+        assert {code: warned.get(code, 0) for code in expected} == expected, order
+
+
+@pytest.mark.parametrize("form", ["rows", "lists"])
+@pytest.mark.parametrize("order", ["given", "shuffled"])
+def test_queries_with_infinite_scores_are_counted(form, order):
+    scores = [float("inf"), 1.0, 2.0, -float("inf"), float("inf"), 3.0]
+    run = pl.DataFrame({"query_id": list("aabbcd"), "doc_id": list("xyxyxx"), "score": scores})
+    run = ordered(run, order)
+    if form == "lists":
+        run = run.group_by("query_id", maintain_order=True).agg(doc_ids="doc_id", scores="score")
+    found = measured({"a": {"x": 1}, "b": {"x": 1}, "d": {"x": 1}}, run).warnings
+    assert {w.code: (w.count, w.examples) for w in found}["infinite-score"] == (2, ("a", "b"))
+
+
+def test_repeats_in_a_table_of_runs_have_their_own_rows():
+    table = pl.DataFrame({"run": list("ABB"), "query_id": "q", "doc_id": ["a", "a", "a"], "score": [1.0, 2.0, 1.0]})
+    with pytest.raises(DataError, match="rows 2 and 3: document a stands twice"):
+        rankmeter.evaluate({"q": {"a": 1}}, table, "RR")
+
+
+def test_conflicts_in_a_log_have_their_own_rows():
+    log = pl.DataFrame(
+        {"query_id": "q", "doc_id": ["x", "y", "a", "z", "a"], "score": 1.0, "grade": [None, 1, 1, None, 2]}
+    )
+    with pytest.raises(DataError, match="rows 3 and 5: query q and document a are judged twice"):
+        rankmeter.evaluate(labelled=log, measures="RR")
+
+
+def test_rows_of_lists_in_no_order_are_refused_where_nothing_orders_them():
+    run = pl.DataFrame({"query_id": ["q", "p", "q"], "doc_ids": [["b", "c"], ["a"], ["a"]]})
+    with pytest.raises(DataError, match="a query has two rows of lists"):
+        measured({"q": {"a": 1}, "p": {"a": 1}}, run)
 
 
 def test_several_runs_are_each_evaluated_for_themselves():

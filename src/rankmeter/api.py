@@ -35,6 +35,7 @@ class Options(TypedDict, total=False):
     keep_hits: bool
     threads: int
     batch_rows: int
+    memory_limit: int | str
 
 
 def evaluate(
@@ -107,10 +108,11 @@ def named_runs(run: Any) -> Iterator[RunInput]:
 
 
 def _is_dict_run(run: Mapping[Any, Any]) -> bool:
-    """Whether a mapping is `{query: {document: score}}` and not name -> run; empty dicts can be in either."""
-    telling = (value for value in run.values() if not isinstance(value, Mapping) or value)
-    first: Any = next(telling, {})
-    return isinstance(first, Mapping) and not any(isinstance(value, Mapping) for value in first.values())
+    """Whether a mapping is `{query: {document: score}}` and not name -> run."""
+    if not all(isinstance(value, Mapping) for value in run.values()):
+        return False
+    first: Any = next((value for value in run.values() if value), {})
+    return not any(isinstance(value, Mapping) for value in first.values())
 
 
 def measures() -> pl.DataFrame:

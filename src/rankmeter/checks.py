@@ -19,6 +19,9 @@ Array = np.ndarray[Any, Any]
 EXAMPLES = 3
 """How many examples a warning carries."""
 
+FEW_HASHES = 1 << 18
+"""Hashes that may be kept more than once."""
+
 LARGEST_EXACT = 2.0**53
 """Integers up to here are the same as float64."""
 
@@ -61,7 +64,18 @@ class Tally:
         """Count the distinct ones among all that are given under `code`."""
         self.add(code, 0, examples)
         with self._lock:
-            self._distinct.setdefault(code, []).append(hashes)
+            known = self._distinct.setdefault(code, [])
+            known.append(hashes)
+            if sum(map(len, known[1:])) > max(len(known[0]), FEW_HASHES):  # so that they do not pile up
+                known[:] = [np.unique(np.concatenate(known))]
+
+    def merge(self, other: "Tally", *, distinct_only: bool = False) -> None:
+        """Take in what another tally counted, or only those counts that do not mind hearing of the same thing twice."""
+        for code, count in other._counts.items():
+            if code in other._distinct or not distinct_only:
+                self.add(code, count, other._examples[code])
+        for code, hashes in other._distinct.items():
+            self._distinct.setdefault(code, []).extend(hashes)
 
     def count(self, code: str) -> int:
         """How many of `code` there were."""

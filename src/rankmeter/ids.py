@@ -1,6 +1,8 @@
 """Columns of ids: how they are held as machine words, numbered, and cut where they change."""
 
+import ctypes
 import threading
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -8,6 +10,7 @@ import polars as pl
 import pyarrow as pa
 
 from rankmeter import words
+from rankmeter.memory import word_at
 from rankmeter.words import INTEGER, LONG, SHORT, Ids, Table
 
 Array = np.ndarray[Any, Any]
@@ -19,24 +22,41 @@ def both_integers(one: pl.Series, other: pl.Series) -> bool:
 
 
 class Held:
-    """A column of ids without nulls as machine words, which are there as long as this object is."""
+    """Ids as machine words, which are there as long as this object is."""
 
-    def __init__(self, series: pl.Series, *, integers: bool) -> None:
-        """As integers, or as the text that the column holds or stands for."""
+    def __init__(self, ids: Ids, *owners: object) -> None:
+        """`owners` own the memory."""
+        self.ids = ids
+        self._owners = owners
+
+    def __len__(self) -> int:
+        return self.ids.size
+
+    def __getitem__(self, i: int) -> int | str:
+        """One id."""
+        if self.ids.width == INTEGER:
+            return int(np.int64(word_at(self.ids.words, i)))
+        length = int(words.length_of(word_at(self.ids.words, 2 * i)))
+        return ctypes.string_at(int(words.address_of(self.ids, i)), length).decode()
+
+    def between(self, start: int, stop: int) -> "Held":
+        """The ids from one position up to, but without, another."""
+        return Held(words.part(self.ids, start, stop - start), *self._owners)
+
+    @classmethod
+    def of(cls, series: pl.Series, *, integers: bool) -> "Held":
+        """A column of ids without nulls, as integers or as the text that it holds or stands for."""
         series = series.rechunk()
         if integers:
             values = series.cast(pl.Int64).to_numpy()
-            self._owner: object = values
-            self.ids = Ids(values.ctypes.data, len(values), INTEGER, 0)
-            return
+            return cls(Ids(values.ctypes.data, len(values), INTEGER, 0), values)
         array = series.cast(pl.String).to_arrow(compat_level=pl.CompatLevel.newest())
         array = array.chunk(0) if isinstance(array, pa.ChunkedArray) else array
         views, *texts = array.buffers()[1:]
         addresses = np.array([text.address if text else 0 for text in texts], np.int64)
-        self._owner = array, addresses
         width = LONG if any(text and text.size for text in texts) else SHORT
         start = views.address + 16 * array.offset if views else 0
-        self.ids = Ids(start, len(array), width, addresses.ctypes.data)
+        return cls(Ids(start, len(array), width, addresses.ctypes.data), array, addresses)
 
 
 def compact(rows: pl.DataFrame) -> pl.DataFrame:
@@ -48,7 +68,7 @@ def compact(rows: pl.DataFrame) -> pl.DataFrame:
 
 def _points_outside(text: pl.Series) -> bool:
     """Whether a column of text has buffers of longer text, which rows of it share."""
-    column = Held(text, integers=False)
+    column = Held.of(text, integers=False)
     return column.ids.width == LONG
 
 
@@ -66,7 +86,7 @@ class IdColumn:
         """The ids as machine words, which are there as long as this column is."""
         with self._lock:
             if integers not in self._held:
-                self._held[integers] = Held(self.series, integers=integers)
+                self._held[integers] = Held.of(self.series, integers=integers)
             return self._held[integers].ids
 
     def hashed(self, *, integers: bool | None = None) -> tuple[Array, Ids]:
@@ -91,16 +111,33 @@ class IdColumn:
                 self._tables[integers] = table
             return self._tables[integers]
 
-    def numbers(self, ids: pl.Series, positions: Array | None = None) -> Array:
-        """The position here of each given id, or -1 (int64); of those at `positions` only where these are given."""
+    def numbers(self, ids: pl.Series) -> Array:
+        """The position here of each given id, or -1 (int64)."""
         integers = both_integers(ids, self.series)
-        if positions is None:
-            positions = np.arange(len(ids))
-        asked = Held(ids, integers=integers)
-        return np.asarray(words.look_up(self.table(integers=integers), asked.ids, positions))
+        asked = Held.of(ids, integers=integers)
+        return np.asarray(words.look_up(self.table(integers=integers), asked.ids))
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Which queries are taken: all, or those of one of several shares of about the same size."""
+
+    number: int = 0
+    of: int = 1
+
+    def holds(self, ids: pl.Series) -> Array:
+        """Whether each query belongs here (bool); as integers and as text they belong to the same share."""
+        if self.of == 1:
+            return np.ones(len(ids), bool)
+        held = Held.of(ids, integers=False)
+        share = (words.all_hashes(held.ids) >> np.uint64(40)) % np.uint64(self.of)
+        return np.asarray(share == self.number)
+
+
+ALL = Share()
 
 
 def list_heads(series: pl.Series) -> Array:
     """Positions where a column of ids changes, and its length (int64)."""
-    column = Held(series, integers=series.dtype.is_integer())
+    column = Held.of(series, integers=series.dtype.is_integer())
     return np.asarray(words.heads(column.ids))

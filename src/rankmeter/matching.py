@@ -89,9 +89,9 @@ class Scratch(NamedTuple):
 class Entered(NamedTuple):
     """The list that is in the hash table: its number, its first row, its epoch, its documents."""
 
-    number: int
-    start: int
-    epoch: int
+    number: Any
+    start: Any
+    epoch: Any
     ids: Ids
 
 
@@ -346,25 +346,38 @@ def mark(seen: Any, query: Any) -> int:
 
 
 @compiled
-def contradictions(offsets: Any, query: Any, key: Any, rank: Any) -> Any:
+def contradictions(given: Any, rank: Any, memory: Any) -> Any:
     """Per list (uint8): 1 where the rank column contradicts the key, 2 where all keys are equal and ranks differ.
 
-    Neighbours are compared, which finds every contradiction in lists that stand in the order of either.
+    A contradiction is a document with a higher key and a higher rank than another.
+
+    Args:
+        given: the `Lists`, whose ids are not looked at.
+        rank: float64, the rank of each document.
+        memory: a `Scratch` for the longest list.
     """
-    out = np.zeros(len(query), np.uint8)
-    for n in range(len(query)):
-        if query[n] < 0:
-            continue
+    lists, scratch = bare(given), bare(memory)
+    out = np.zeros(len(given.query), np.uint8)
+    for n in range(len(given.query)):
+        start, stop = lists.offsets[n], lists.offsets[n + 1] if lists.query[n] >= 0 else lists.offsets[n]
+        rising = False
+        for i in range(start, stop):
+            scratch.order[i - start] = i - start
+            rising |= i > start and lists.key[i] > lists.key[i - 1]
+        if rising:
+            sort_list(lists, n, INPUT_ORDER, scratch.order)
+        above = within = -np.inf  # the highest rank of documents with a higher key, and of those with the same one
         against = same_key = same_rank = 0
-        for i in range(offsets[n] + 1, offsets[n + 1]):
-            against += (key[i] > key[i - 1] and rank[i] > rank[i - 1]) or (
-                key[i] < key[i - 1] and rank[i] < rank[i - 1]
-            )
-            same_key += key[i] == key[i - 1]
-            same_rank += rank[i] == rank[i - 1]
-        pairs = offsets[n + 1] - offsets[n] - 1
+        for r in range(stop - start):
+            i, before = start + scratch.order[r], start + scratch.order[max(r - 1, 0)]
+            if lists.key[i] != lists.key[before]:
+                above = max(above, within)
+            within = max(within, rank[i])
+            against += rank[i] < above
+            same_key += lists.key[i] == lists.key[before]
+            same_rank += rank[i] == rank[before]
         if against:
             out[n] = 1
-        elif pairs > 0 and same_key == pairs and same_rank < pairs:
+        elif stop - start > 1 and same_key == stop - start and same_rank < stop - start:
             out[n] = 2
     return out

@@ -46,7 +46,7 @@ def input_notices(sources: Sequence[Source], request: Request, index: QrelsIndex
         yield _notice("labels-from-log", message, len(needy), needy)
 
 
-def run_notices(done: Pass, request: Request) -> Iterator[Notice]:
+def run_notices(done: Pass, index: QrelsIndex, request: Request) -> Iterator[Notice]:
     """Warnings that concern one run, or the runs of one table."""
     label = done.source.label
     runs = done.store.runs
@@ -60,7 +60,7 @@ def run_notices(done: Pass, request: Request) -> Iterator[Notice]:
             yield _notice("shallow-run", message, 1, [run])
         missing = kept.seen == 0
         if missing.any() and not missing.all():
-            names = _names(done.work.index, missing)
+            names = _names(index, missing)
             yield _notice("queries-missing", label + ": {judged queries} without results", int(missing.sum()), names)
         yield from _counted(label, done.tally(run))
     yield from _counted(label, done.notes)
@@ -73,7 +73,7 @@ def _counted(label: str, tally: Tally) -> Iterator[Notice]:
             yield _notice(code, f"{label}: {sentence}", count, tally.examples(code))
 
 
-def check_overlap(done: Pass) -> None:
+def check_overlap(done: Pass, index: QrelsIndex) -> None:
     """Refuse an input that has no judged query.
 
     Raises:
@@ -83,7 +83,7 @@ def check_overlap(done: Pass) -> None:
     tallies = done.tallies.values()
     if any(run.seen.any() for run in runs) or not any(tally.count("rows_read") for tally in tallies):
         return
-    judged = [shortened(name) for name in done.work.index.query_text()[:EXAMPLES]]
+    judged = [shortened(name) for name in index.query_text()[:EXAMPLES]]
     found = sorted({name for tally in tallies for name in tally.examples("queries-unjudged")})[:EXAMPLES]
     raise DataError(
         f"{done.source.label} and {done.work.judgements} have no query id in common; the run has "

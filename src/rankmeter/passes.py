@@ -7,37 +7,35 @@ be scattered, the pass is given up and `rankmeter.scattered` takes over.
 
 import math
 import os
-from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from itertools import chain, islice
+from typing import Any, Protocol
 
 import numpy as np
 import polars as pl
 
-from rankmeter import matching
 from rankmeter.checks import Notice, Tally
 from rankmeter.errors import DataError, shortened
-from rankmeter.ids import compact
+from rankmeter.ids import Share, compact, list_heads
+from rankmeter.limits import Budget
+from rankmeter.parallel import in_order
 from rankmeter.qrels import QrelsIndex, per_query
-from rankmeter.ranking import Matcher, Order, RankedLists, Repeat, flat_lists, nested_lists
+from rankmeter.ranking import Matcher, Order, RankedLists, Repeat, contradictions, flat_lists, nested_lists
 from rankmeter.request import Resources
 from rankmeter.segments import Segments
 from rankmeter.sources.base import Batch
 from rankmeter.sources.source import Source
-from rankmeter.store import Store, selected
+from rankmeter.store import ScatteredRows, Store, selected
 
 Array = np.ndarray[Any, Any]
-S = TypeVar("S")
-T = TypeVar("T")
+
+SAMPLE = 1 << 16
+"""Rows of a batch that are looked at first."""
 
 BORDER_ROWS = 1 << 18
 """Rows from which lists at the borders of batches are evaluated, so that they do not pile up."""
-
-BATCH_ROWS = 1 << 20
-"""Rows of a batch: large enough that its overhead vanishes, small enough that a few fit into memory."""
 
 
 class Progress(Protocol):
@@ -83,13 +81,17 @@ class Work:
     Attributes:
         judgements: what messages call the qrels.
         prepared: what lists are matched with; the first batches are read while it is made.
+        share: the queries that are taken now.
         resources: threads and batch size.
+        budget: the memory that may be used.
         progress: who is told.
     """
 
     judgements: str
     prepared: Future[Prepared]
+    share: Share
     resources: Resources
+    budget: Budget
     progress: Progress
 
     @property
@@ -105,7 +107,7 @@ class Work:
     @property
     def batch_rows(self) -> int:
         """Rows of a batch."""
-        return self.resources.batch_rows or BATCH_ROWS
+        return self.resources.batch_rows or self.budget.batch_rows(self.threads)
 
 
 @dataclass(slots=True)
@@ -120,6 +122,7 @@ class Pass:
         work: what all passes share.
         tallies: run -> what was counted in it.
         notes: what was counted in the input as a whole.
+        left: batches, by number, that had been read when their rows turned out to be scattered.
     """
 
     source: Source
@@ -129,18 +132,14 @@ class Pass:
     work: Work
     tallies: dict[str, Tally] = field(default_factory=dict)
     notes: Tally = field(default_factory=Tally)
+    left: dict[int, pl.DataFrame] = field(default_factory=dict)
 
-    def read(self, batch: Batch) -> pl.DataFrame:
-        """The rows of a batch, with note taken of odd tags and scores."""
-        frame = batch.read()
+    def noted(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """The rows of a batch, with note taken of odd tags."""
         if "tag" in frame.columns:
             others = frame["tag"] != self.source.first_tag
             self.notes.add("mixed-tags", int(others.sum()), smallest(frame["tag"].filter(others)))
             frame = frame.drop("tag")
-        if "score" in frame.columns and not math.isfinite(frame["score"].sum()):
-            endless = frame["score"].is_infinite()
-            names = frame["query_id"].filter(endless).cast(pl.String)
-            self.notes.distinct("infinite-score", names.hash().to_numpy(), smallest(names))
         return frame
 
     def lists(self, frame: pl.DataFrame) -> RankedLists:
@@ -172,16 +171,32 @@ class Pass:
         if query is None:
             query = self.work.index.queries.numbers(lists.query_id)
         runs = list(runs_of(self.name, lists))
+        if self.work.share.of > 1:
+            here = self.work.share.holds(lists.query_id)
+            runs = [(run, chosen & here) for run, chosen in runs]
         for run, chosen in runs:
             self.store.claim(run, query if chosen.all() else query[chosen])
         hits, repeat, own = self.work.prepared.result().matcher.hits(lists, query)
         if repeat is not None:
             raise self._repeated(lists, repeat)
-        odd = matching.contradictions(lists.offsets, query, lists.key, lists.rank) if lists.rank is not None else None
+        self._note_infinite(lists, query)
+        odd = contradictions(lists, query)
         for run, chosen in runs:
             self._count(run, lists, query, chosen, own, odd)
             self.store.add(run, selected(hits, chosen))
         self.work.prepared.result().segments.add(query, lists.heads, self.source.label)
+
+    def _note_infinite(self, lists: RankedLists, query: Array) -> None:
+        """Take note of judged queries with infinite scores."""
+        if self.order.column != "score":
+            return
+        with np.errstate(invalid="ignore", over="ignore"):
+            total = lists.key.sum()
+        if not math.isfinite(total):  # a value is not, or the values are huge
+            rows = np.flatnonzero(np.isinf(lists.key))
+            found = np.unique(np.searchsorted(lists.offsets, rows, side="right") - 1)
+            names = lists.query_id[found[query[found] >= 0]].cast(pl.String)
+            self.notes.distinct("infinite-score", names.hash().to_numpy(), smallest(names))
 
     def tally(self, run: str) -> Tally:
         """What was counted in a run."""
@@ -193,7 +208,8 @@ class Pass:
         tally = self.tally(run)
         lengths = np.diff(lists.offsets)
         tally.add("rows_read", int(lengths[chosen & (query >= 0)].sum()))
-        self.count_unjudged(run, lists.query_id, lengths, chosen & (query < 0))
+        if (unjudged := chosen & (query < 0)).any():
+            self._count_unjudged(run, lists.query_id.filter(pl.Series(unjudged)), int(lengths[unjudged].sum()))
         if (count := int(own[chosen].sum())) > 0:
             names = lists.query_id.filter(pl.Series(chosen & (own > 0))).cast(pl.String)
             tally.add("query-is-document", count, smallest(names))
@@ -201,19 +217,30 @@ class Pass:
             if odd is not None and (found := chosen & (odd == kind)).any():
                 tally.add(code, int(found.sum()), smallest(lists.query_id.filter(pl.Series(found)).cast(pl.String)))
 
-    def count_unjudged(self, run: str, query_id: pl.Series, lengths: Array, unjudged: Array) -> None:
-        """Account for the lists of queries that are not judged; their rows are read and left out."""
-        if unjudged.any():
-            tally, names = self.tally(run), query_id.filter(pl.Series(unjudged)).cast(pl.String)
-            rows = int(lengths[unjudged].sum())
-            tally.add("rows_read", rows)
-            tally.add("rows_unjudged", rows)
-            tally.distinct("queries-unjudged", names.hash().to_numpy(), smallest(names))
+    def count_unjudged_rows(self, rows: pl.DataFrame) -> None:
+        """Account for rows of one document each whose queries are not judged."""
+        if self.work.share.of > 1:
+            rows = rows.filter(pl.Series(self.work.share.holds(rows["query_id"])))
+        if "run" not in rows.columns:
+            self._count_unjudged(self.name, rows["query_id"].unique(), rows.height)
+            return
+        for (run,), part in rows.group_by("run"):
+            self._count_unjudged(str(run), part["query_id"].unique(), part.height)
+
+    def _count_unjudged(self, run: str, queries: pl.Series, rows: int) -> None:
+        """Account for queries that are not judged; their rows are read and left out."""
+        tally, names = self.tally(run), queries.cast(pl.String)
+        tally.add("rows_read", rows)
+        tally.add("rows_unjudged", rows)
+        tally.distinct("queries-unjudged", names.hash().to_numpy(), smallest(names))
 
     def _repeated(self, lists: RankedLists, repeat: Repeat) -> DataError:
         """The error for a document that stands twice in a list; the rows are found by reading again."""
         query_id, doc_id = lists.query_id[repeat.number], lists.doc_id[repeat.first]
-        label, rows = find_rows(self.source, query_id, doc_id)
+        wanted = {"query_id": query_id, "doc_id": doc_id}
+        if "run" in lists.heads.columns:
+            wanted["run"] = lists.heads["run"][repeat.number]
+        label, rows = self.source.rows_with(wanted)
         where = f"{label} rows {' and '.join(rows[:2])}" if len(rows) > 1 else f"{label} row {rows[0]}"
         more = f" ({repeat.count - 1} more such rows in this batch)" if repeat.count > 1 else ""
         return DataError(
@@ -259,23 +286,6 @@ def check_lengths(frame: pl.DataFrame, label: str) -> None:
             )
 
 
-def find_rows(source: Source, query_id: object, doc_id: object) -> tuple[str, list[str]]:
-    """The file and the first two rows that hold a query and document; reads the source again."""
-    found: list[tuple[str, str]] = []
-    for batch in source.batches(BATCH_ROWS):
-        frame = batch.read()
-        rows = frame["query_id"].cast(pl.String) == str(query_id)
-        if not source.has_lists:
-            rows &= frame["doc_id"].cast(pl.String) == str(doc_id)
-        found += [(batch.part.label, str(batch.row(int(position)))) for position in rows.arg_true()]
-        if len(found) > 1:
-            break
-    labels = {label for label, _ in found}
-    if len(labels) == 1:
-        return found[0][0], [row for _, row in found]
-    return source.label, [f"{row} of {label}" for label, row in found]
-
-
 def contiguous(attempt: Pass) -> None:
     """Evaluate an input whose rows stand together query by query.
 
@@ -283,7 +293,10 @@ def contiguous(attempt: Pass) -> None:
         ScatteredRows: they do not.
     """
     borders = _Borders(attempt)
-    for head, tail in in_order(attempt.work, attempt.source.batches(attempt.work.batch_rows), _worker(attempt)):
+    batches = enumerate(attempt.source.batches(attempt.work.batch_rows))
+    first = list(islice(batches, 2))
+    work = _worker(attempt, alone=len(first) < 2)
+    for head, tail in in_order(attempt.work.threads, chain(first, batches), work):
         borders.add(head, tail)
     borders.finish()
 
@@ -291,23 +304,43 @@ def contiguous(attempt: Pass) -> None:
 Aside = tuple[pl.DataFrame | None, pl.DataFrame | None]
 
 
-def _worker(attempt: Pass) -> Callable[[Batch], Aside]:
-    """What a thread does with a batch: read, set the first and last list aside, evaluate the rest."""
+def _worker(attempt: Pass, *, alone: bool) -> Callable[[tuple[int, Batch]], Aside]:
+    """What a thread does with a batch: read, set the first and last list aside (unless alone), evaluate the rest."""
 
-    def work(batch: Batch) -> Aside:
-        frame = attempt.read(batch)
+    def work(numbered: tuple[int, Batch]) -> Aside:
+        position, batch = numbered
+        attempt.work.budget.check(attempt.source.label)
+        rows = batch.read()
+        frame = attempt.noted(rows)
+        if not attempt.source.has_lists and looks_scattered(frame):
+            attempt.left[position] = rows
+            raise ScatteredRows
         lists = attempt.lists(frame)
         aside: Aside = (None, None)
-        if not attempt.source.has_lists and len(lists):
+        if not attempt.source.has_lists and not alone and len(lists):
             first, last = int(lists.offsets[1]), int(lists.offsets[-2])
             head, tail = compact(frame[:first]), compact(frame[last:])
             aside = (head, tail) if len(lists) > 1 else (head, None)
             lists = lists.between(1, max(1, len(lists) - 1))
-        attempt.evaluate(lists)
+        try:
+            attempt.evaluate(lists)
+        except ScatteredRows:
+            attempt.left[position] = rows
+            raise
         attempt.work.progress.advance(frame.height, len(lists))
         return aside
 
     return work
+
+
+def looks_scattered(frame: pl.DataFrame) -> bool:
+    """Whether the first rows change their list all the time and come back to the same ones."""
+    if frame.height < SAMPLE:
+        return False
+    keys = [name for name in ("query_id", "run") if name in frame.columns]
+    first = frame.select(keys)[:SAMPLE]
+    heads = np.unique(np.concatenate([list_heads(first[name])[:-1] for name in keys]))
+    return len(heads) > SAMPLE // 4 and first[heads].n_unique() < len(heads)
 
 
 class _Borders:
@@ -349,25 +382,3 @@ class _Borders:
 def _goes_on(rows: pl.DataFrame, more: pl.DataFrame) -> bool:
     """Whether the first of some more rows belongs to the list of the last row."""
     return all(rows[name][-1] == more[name][0] for name in ("query_id", "run") if name in rows.columns)
-
-
-def in_order(work: Work, items: Iterator[S], job: Callable[[S], T]) -> Iterator[T]:
-    """The job's results in the order of the items, with a few of them under way at a time."""
-    under_way: deque[Future[T]] = deque()
-    with _pool(work.threads) as pool:
-        for item in items:
-            under_way.append(pool.submit(job, item))
-            if len(under_way) > work.threads:
-                yield under_way.popleft().result()
-        while under_way:
-            yield under_way.popleft().result()
-
-
-@contextmanager
-def _pool(threads: int) -> Iterator[ThreadPoolExecutor]:
-    """Threads that are given up at the first error."""
-    pool = ThreadPoolExecutor(threads, thread_name_prefix="rankmeter")
-    try:
-        yield pool
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)

@@ -1,7 +1,7 @@
 """The pipeline: inputs are opened, judgements indexed, runs matched and measured, values gathered into a result."""
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,10 @@ import numpy as np
 
 from rankmeter.conventions import Rules
 from rankmeter.errors import DataError, UsageError, shortened
+from rankmeter.ids import Share
+from rankmeter.limits import Budget
 from rankmeter.notices import check_overlap, input_notices, run_notices, segment_notices
+from rankmeter.parallel import SMALL_ROWS, beside
 from rankmeter.passes import Pass, Prepared, Progress, Silent, Work, contiguous
 from rankmeter.qrels import QrelsIndex, build_index
 from rankmeter.ranking import Matcher, Order
@@ -18,9 +21,16 @@ from rankmeter.result import Evaluated, Result
 from rankmeter.scattered import scattered
 from rankmeter.schema import LABELLED, QRELS, QUERIES, RUN_TABLE
 from rankmeter.segments import Segments, check_segments
+from rankmeter.shares import Evaluation, lightened, together
 from rankmeter.sources.paths import stem_of
 from rankmeter.sources.source import Source, Spec, open_source
 from rankmeter.store import ScatteredRows, Store
+
+LEAST_JUDGEMENT = 8
+"""Bytes that a judgement takes at least in a compressed file."""
+
+CHECKED = 1 << 16
+"""Queries whose values are looked at together."""
 
 
 def execute(request: Request, progress: Progress | None = None) -> Result:
@@ -42,18 +52,51 @@ def execute(request: Request, progress: Progress | None = None) -> Result:
     _check_names(names)
     sources = [source for _, source in runs]
     check_segments(request, [*([queries] if queries else []), judgements], sources)
-    with ThreadPoolExecutor(1, thread_name_prefix="rankmeter-index") as indexer:
-        prepared = indexer.submit(_prepare, request, judgements, queries)
-        work = Work(judgements.label, prepared, request.resources, progress or Silent())
-        passes = [_evaluate_run(source, name, request, work) for source, name in zip(sources, names, strict=True)]
-    return _gather(request, judgements, queries, passes)
+    budget = Budget.of(request.resources.memory)
+    shares = [Share(number, of) for of in [budget.shares(_size_of(judgements))] for number in range(of)]
+    done = [
+        _evaluate(request, Inputs(judgements, queries, sources, names), share, budget, progress) for share in shares
+    ]
+    return _gather(request, judgements, queries, done[0] if len(done) == 1 else together(done))
 
 
-def _prepare(request: Request, judgements: Source, queries: Source | None) -> Prepared:
-    """What lists are matched with."""
-    index, notices = build_index(judgements, request.rules.relevance_level, from_log=request.labelled is not None)
-    matcher = Matcher(index, request.rules.ties)
-    return Prepared(index, matcher, Segments(request.by, index, queries), tuple(notices))
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """All inputs: judgements, queries table, runs and their names."""
+
+    judgements: Source
+    queries: Source | None
+    runs: list[Source]
+    names: list[str]
+
+
+def _size_of(judgements: Source) -> int:
+    """About how many judgements there are."""
+    known = judgements.rows if not judgements.has_lists else None
+    return judgements.size // LEAST_JUDGEMENT if known is None else known
+
+
+def _evaluate(request: Request, inputs: Inputs, share: Share, budget: Budget, progress: Progress | None) -> Evaluation:
+    """All runs against a share of the judgements."""
+    judgements = inputs.judgements
+    small = judgements.rows is not None and judgements.rows <= SMALL_ROWS
+
+    def prepare() -> Prepared:
+        """What lists are matched with."""
+        from_log = request.labelled is not None
+        index, notices = build_index(judgements, request.rules.relevance_level, from_log=from_log, share=share)
+        matcher = Matcher(index, request.rules.ties)
+        return Prepared(index, matcher, Segments(request.by, index, inputs.queries), tuple(notices))
+
+    with beside(prepare, small=small) as prepared:
+        work = Work(judgements.label, prepared, share, request.resources, budget, progress or Silent())
+        passes = [
+            _evaluate_run(source, name, request, work) for source, name in zip(inputs.runs, inputs.names, strict=True)
+        ]
+    found = prepared.result()
+    segments = found.segments
+    done = Evaluation(found.index, segments.frame(), segments.from_run, found.notices, tuple(passes))
+    return done if share.of == 1 else lightened(done)
 
 
 def _check_request(request: Request) -> None:
@@ -83,7 +126,7 @@ def _open_inputs(request: Request) -> tuple[Source, list[tuple[RunInput, Source]
 
 
 def _run_columns(reading: Reading, in_force: Rules) -> dict[str, str]:
-    """The columns of a run that the user named, by role."""
+    """The columns of a run that the user named: by role, and one that orders it."""
     chosen = dict(reading.run_columns)
     if reading.run_column is not None:
         chosen["run"] = reading.run_column
@@ -145,7 +188,13 @@ def _evaluate_run(source: Source, name: str, request: Request, work: Work) -> Pa
     order = _order(source, request.rules)
 
     def attempt() -> Pass:
-        store = Store(lambda: work.index, request.measures, request.rules.relevance_level, keep_hits=request.keep_hits)
+        store = Store(
+            lambda: work.index,
+            request.measures,
+            request.rules.relevance_level,
+            work.budget.values,
+            keep_hits=request.keep_hits,
+        )
         return Pass(source, name, order, store, work)
 
     work.progress.start(source.rows, source.size)
@@ -153,9 +202,9 @@ def _evaluate_run(source: Source, name: str, request: Request, work: Work) -> Pa
     try:
         contiguous(done)
     except ScatteredRows:
-        done = attempt()
+        read, done = done.left, attempt()
         work.progress.start(source.rows, source.size)
-        scattered(done)
+        scattered(done, read)
     finally:
         work.progress.finish()
     if not done.tallies:
@@ -164,28 +213,25 @@ def _evaluate_run(source: Source, name: str, request: Request, work: Work) -> Pa
     return done
 
 
-def _gather(request: Request, judgements: Source, queries: Source | None, passes: Sequence[Pass]) -> Result:
+def _gather(request: Request, judgements: Source, queries: Source | None, done: Evaluation) -> Result:
     """The result of all passes."""
-    work = passes[0].work
-    segments = work.prepared.result().segments
     evaluated = [
-        Evaluated(run, done.store.runs[run], done.tallies[run]) for done in passes for run in sorted(done.tallies)
+        Evaluated(run, one.store.runs[run], one.tallies[run]) for one in done.passes for run in sorted(one.tallies)
     ]
     _check_names([run.name for run in evaluated])
-    _check_values(evaluated, request, work.index)
-    by = segments.frame()
-    notices = [*work.prepared.result().notices]
-    notices += input_notices([judgements, *(done.source for done in passes)], request, work.index)
-    for done in passes:
-        check_overlap(done)
-        notices += run_notices(done, request)
-    notices += segment_notices(by, work.index, segments.from_run)
+    _check_values(evaluated, request, done.index)
+    notices = [*done.notices]
+    notices += input_notices([judgements, *(one.source for one in done.passes)], request, done.index)
+    for one in done.passes:
+        check_overlap(one, done.index)
+        notices += run_notices(one, done.index, request)
+    notices += segment_notices(done.by, done.index, done.from_run)
     inputs: dict[str, Any] = {
         "qrels": judgements.describe(),
-        "runs": [done.source.describe() for done in passes],
+        "runs": [one.source.describe() for one in done.passes],
         "queries": queries.describe() if queries else None,
     }
-    return Result(request, work.index, by, tuple(evaluated), tuple(notices), inputs)
+    return Result(request, done.index, done.by, tuple(evaluated), tuple(notices), inputs)
 
 
 def _check_values(evaluated: Sequence[Evaluated], request: Request, index: QrelsIndex) -> None:
@@ -195,10 +241,11 @@ def _check_values(evaluated: Sequence[Evaluated], request: Request, index: Qrels
         DataError: naming the measure and the query.
     """
     for run in evaluated:
-        if not (wrong := ~np.isfinite(run.values.values)).any():
-            continue
-        query, measure = np.argwhere(wrong)[0]
-        raise DataError(
-            f"run {shortened(run.name)}, query {shortened(index.query_text()[int(query)])}: "
-            f"{request.measures[measure].name} is beyond what a float64 holds; the grades are too large for this gain"
-        )
+        for start in range(0, len(index), CHECKED):
+            if (wrong := ~np.isfinite(run.values.values[start : start + CHECKED])).any():
+                query, measure = np.argwhere(wrong)[0]
+                raise DataError(
+                    f"run {shortened(run.name)}, query {shortened(index.query_text()[start + int(query)])}: "
+                    f"{request.measures[measure].name} is beyond what a float64 holds; "
+                    "the grades are too large for this gain"
+                )

@@ -1,6 +1,5 @@
 """The index of judgements: queries in byte order of their ids, each with its judged documents and ideal grades."""
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,11 +8,20 @@ import polars as pl
 
 from rankmeter.checks import Notice
 from rankmeter.errors import SHOWN, DataError, shortened
-from rankmeter.ids import IdColumn, list_heads
+from rankmeter.ids import ALL, IdColumn, Share, list_heads
 from rankmeter.judgements import count_reaching, earlier_same, group_rows, sort_down
+from rankmeter.parallel import SMALL_ROWS, beside, in_order
+from rankmeter.sources.base import Batch
 from rankmeter.sources.source import Source
 
 Array = np.ndarray[Any, Any]
+
+
+READERS = 2
+"""Threads that read the judgements, while others begin with the run."""
+
+BATCH_ROWS = 1 << 20
+"""Rows that are read at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +35,7 @@ class QrelsIndex:
         documents: the judged document of each judgement.
         grade: float64, its grade.
         ideal: float64, the grades of each query sorted downwards.
+        n_judged: int64, judgements per query.
         n_relevant: int64, relevant documents per query.
         columns: the other columns of the qrels, one row per query.
     """
@@ -37,6 +46,7 @@ class QrelsIndex:
     documents: IdColumn
     grade: Array
     ideal: Array
+    n_judged: Array
     n_relevant: Array
     columns: pl.DataFrame
 
@@ -46,10 +56,6 @@ class QrelsIndex:
     def query_text(self) -> pl.Series:
         """The queries as text."""
         return self.queries.series.cast(pl.String).alias("query_id")
-
-    def n_judged(self) -> Array:
-        """Judgements per query (int64)."""
-        return self.ends - self.starts
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,23 +89,26 @@ class _Judgements:
         )
 
 
-def build_index(source: Source, level: float, *, from_log: bool = False) -> tuple[QrelsIndex, list[Notice]]:
-    """Read all judgements and index them.
+def build_index(
+    source: Source, level: float, *, from_log: bool = False, share: Share = ALL
+) -> tuple[QrelsIndex, list[Notice]]:
+    """Read judgements and index them.
 
     Args:
         source: the qrels, or a labelled log.
         level: grade from which a document is relevant.
+        share: whose judgements are taken.
         from_log: the source is a log: rows without a grade are no judgements, and repeats are no surprise.
 
     Raises:
         DataError: the judgements break a rule, or there are none.
     """
-    frame, rows = _rows(source, from_log=from_log)
+    frame, rows = _rows(source, share, from_log=from_log)
     heads = list_heads(frame["query_id"])
-    with ThreadPoolExecutor(1, thread_name_prefix="rankmeter-index") as pool:
-        begun = pool.submit(_Judgements.of, frame, heads)
-        queries = IdColumn(_sorted(frame["query_id"][heads[:-1]].unique()))
-        numbers = queries.numbers(frame["query_id"], heads[:-1])
+    with beside(lambda: _Judgements.of(frame, heads), small=frame.height <= SMALL_ROWS) as begun:
+        named = frame["query_id"][heads[:-1]]
+        queries = IdColumn(_sorted(named.unique()))
+        numbers = queries.numbers(named)
         found = begun.result()
     if len(numbers) > len(queries.series):  # the rows of some query do not stand together
         order, heads = group_rows(numbers, heads, len(queries.series))
@@ -115,30 +124,40 @@ def build_index(source: Source, level: float, *, from_log: bool = False) -> tupl
     starts, ends, grade = heads[place], heads[place + 1], found.frame["grade"].to_numpy()
     relevant = count_reaching(starts, ends, grade, level)
     columns = _columns(found, place, source.label)
-    return QrelsIndex(queries, starts, ends, found.documents, grade, found.ideal, relevant, columns), notices
+    index = QrelsIndex(queries, starts, ends, found.documents, grade, found.ideal, ends - starts, relevant, columns)
+    return index, notices
 
 
-def _rows(source: Source, *, from_log: bool) -> tuple[pl.DataFrame, Array | None]:
-    """The judgements, and which rows of the source they are (None: all)."""
-    frame = rechunked(source.frame())
-    if source.has_lists:
-        frame = _flat(frame, source)
-    rows = None
-    if from_log:
-        judged = frame["grade"].is_not_null()
-        rows, frame = judged.arg_true().to_numpy(), frame.filter(judged)
-    if frame.height == 0:
+def _rows(source: Source, share: Share, *, from_log: bool) -> tuple[pl.DataFrame, Array | None]:
+    """The judgements of a share, and which rows of the source they are (None: all)."""
+
+    def read(batch: Batch) -> tuple[pl.DataFrame, Array]:
+        frame = batch.read()
+        if source.has_lists:
+            frame = _flat(frame, batch)
+        kept = share.holds(frame["query_id"])
+        if from_log:
+            kept &= frame["grade"].is_not_null().to_numpy()
+        return frame if kept.all() else frame.filter(pl.Series(kept)), kept
+
+    pieces = list(in_order(READERS, source.batches(BATCH_ROWS), read))
+    kept = np.concatenate([np.zeros(0, bool), *(kept for _, kept in pieces)])
+    frames = [frame for frame, _ in pieces] or [source.no_rows()]
+    del pieces
+    columns = pl.concat(frames, how="vertical_relaxed").get_columns()
+    del frames
+    frame = rechunked(columns)
+    if frame.height == 0 and share.of == 1:
         raise DataError(f"{source.label} holds no judgements (0 rows); nothing can be measured without them")
-    return frame, rows
+    return frame, None if kept.all() else np.flatnonzero(kept)
 
 
-def rechunked(frame: pl.DataFrame) -> pl.DataFrame:
-    """The frame with each column in one piece; never more than one column is there twice."""
-    columns = []
-    for name in frame.columns:
-        columns.append(frame[name].rechunk())
-        frame = frame.drop(name)
-    return pl.DataFrame(columns)
+def rechunked(columns: list[pl.Series]) -> pl.DataFrame:
+    """A frame of these columns, each in one piece; the list is emptied, so that only one is ever there twice."""
+    out = []
+    while columns:
+        out.append(columns.pop(0).rechunk())
+    return pl.DataFrame(out)
 
 
 def _columns(found: _Judgements, place: Array, label: str) -> pl.DataFrame:
@@ -148,15 +167,15 @@ def _columns(found: _Judgements, place: Array, label: str) -> pl.DataFrame:
     return per_query(found.frame.select("query_id", *extra), found.heads, label)[place] if extra else pl.DataFrame()
 
 
-def _flat(frame: pl.DataFrame, source: Source) -> pl.DataFrame:
+def _flat(frame: pl.DataFrame, batch: Batch) -> pl.DataFrame:
     """List columns as one row per judgement."""
     lists = ["doc_ids", "grades"]
     lengths = frame.select(pl.col(lists).list.len())
     unequal = (lengths["doc_ids"] != lengths["grades"]).arg_true()
     if len(unequal):
-        row = unequal[0]
+        row = int(unequal[0])
         raise DataError(
-            f"{source.label} row {row + 1} (query {shortened(frame['query_id'][row])}): doc_ids has "
+            f"{batch.part.label} row {batch.row(row)} (query {shortened(frame['query_id'][row])}): doc_ids has "
             f"{lengths['doc_ids'][row]} items, grades has {lengths['grades'][row]}; they must be equally long"
         )
     return (
@@ -164,11 +183,14 @@ def _flat(frame: pl.DataFrame, source: Source) -> pl.DataFrame:
     )
 
 
+def sorting(queries: pl.Series) -> Array:
+    """The order of queries by the bytes of their text (int64)."""
+    return queries.cast(pl.String).arg_sort().cast(pl.Int64).to_numpy()
+
+
 def _sorted(queries: pl.Series) -> pl.Series:
     """Queries in byte order of their text."""
-    if queries.dtype == pl.String:
-        return queries.sort().rechunk()
-    return queries[queries.cast(pl.String).arg_sort()].rechunk()
+    return (queries.sort() if queries.dtype == pl.String else queries[sorting(queries)]).rechunk()
 
 
 def _without_repeats(found: _Judgements, place: "_Places", *, quiet: bool) -> tuple[Array | None, list[Notice]]:
@@ -193,8 +215,13 @@ def _without_repeats(found: _Judgements, place: "_Places", *, quiet: bool) -> tu
     if quiet:
         return keep, []
     examples = tuple(place.sentence(int(first[j]), int(j), "the same grade") for j in repeated[:3])
-    message = f"{len(repeated)} repeated judgement{'s' * (len(repeated) != 1)} counted once: {examples[0]}"
-    return keep, [Notice("repeated-judgements", message, len(repeated), examples)]
+    return keep, [repeats(len(repeated), examples)]
+
+
+def repeats(count: int, examples: tuple[str, ...]) -> Notice:
+    """The warning of judgements that stand there more than once."""
+    message = f"{count} repeated judgement{'s' * (count != 1)} counted once: {examples[0]}"
+    return Notice("repeated-judgements", message, count, examples)
 
 
 class _Places:
@@ -210,32 +237,11 @@ class _Places:
         query_id, doc_id = self._frame["query_id"][first], self._frame["doc_id"][first]
         rows = sorted(int(self._rows[j]) if self._rows is not None else j for j in (first, second))
         grades = [self._frame["grade"][j] for j in (first, second)]
-        label, numbers = rows_of(self._source, rows)
+        label, numbers = self._source.rows_at(rows)
         return (
             f"{label} rows {' and '.join(numbers)}: query {shortened(query_id)} and document {shortened(doc_id)} "
             f"are judged twice (grades {grades[0]:g} and {grades[1]:g}), {rule}"
         )
-
-
-def rows_of(source: Source, positions: list[int]) -> tuple[str, list[str]]:
-    """The file and the row numbers of positions in all rows of a source, found by reading it again."""
-    found: list[tuple[str, str]] = []
-    start = 0
-    for batch in source.batches(1 << 20):
-        frame = batch.read()
-        lengths = frame["doc_ids"].list.len().to_numpy() if source.has_lists else np.ones(frame.height, np.int64)
-        ends = start + np.cumsum(lengths)
-        stop = int(ends[-1]) if len(ends) else start
-        found += [
-            (batch.part.label, str(batch.row(int(np.searchsorted(ends, position, side="right")))))
-            for position in positions
-            if start <= position < stop
-        ]
-        start = stop
-    labels = list(dict.fromkeys(label for label, _ in found))
-    if len(labels) == 1:
-        return labels[0], [row for _, row in found]
-    return source.label, [f"{row} of {label}" for label, row in found]
 
 
 def per_query(frame: pl.DataFrame, offsets: Array, label: str) -> pl.DataFrame:

@@ -12,7 +12,7 @@ from rankmeter.ids import Held, both_integers, list_heads
 from rankmeter.judgements import Judged
 from rankmeter.matching import Found, Lists, Scratch
 from rankmeter.qrels import QrelsIndex
-from rankmeter.words import DOC_ID_ASC, DOC_ID_DESC, INPUT_ORDER
+from rankmeter.words import DOC_ID_ASC, DOC_ID_DESC, INPUT_ORDER, INTEGER, Ids
 
 Array = np.ndarray[Any, Any]
 
@@ -34,7 +34,7 @@ class RankedLists:
 
     query_id: pl.Series
     offsets: Array
-    doc_id: pl.Series
+    doc_id: pl.Series | Held
     key: Array
     rank: Array | None
     heads: pl.DataFrame
@@ -48,7 +48,7 @@ class RankedLists:
         return RankedLists(
             self.query_id[start:stop],
             self.offsets[start : stop + 1] - first,
-            self.doc_id[first:last],
+            self.doc_id[first:last] if isinstance(self.doc_id, pl.Series) else self.doc_id.between(first, last),
             self.key[first:last],
             None if self.rank is None else self.rank[first:last],
             self.heads[start:stop],
@@ -65,12 +65,18 @@ class Order:
     def key(self, columns: Mapping[str, pl.Series], n: int) -> Array:
         """The key of each row, to be ordered downwards (float64)."""
         if self.column == "row":
-            key = np.arange(0, -n, -1, dtype=np.float64)
-        else:
-            key = columns[self.column].rechunk().to_numpy()
-            key = -key if self.upwards else key
+            return falling(n)
+        key = columns[self.column].rechunk().to_numpy()
+        key = -key if self.upwards else key
         key.flags.writeable = False
         return key
+
+
+def falling(n: int) -> Array:
+    """Keys of rows that stand in order already."""
+    key = np.arange(0, -n, -1, dtype=np.float64)
+    key.flags.writeable = False
+    return key
 
 
 def flat_lists(frame: pl.DataFrame, order: Order) -> RankedLists:
@@ -118,7 +124,11 @@ def _items(series: pl.Series) -> pl.Series:
 
 def _other_rank(frame: pl.DataFrame, name: str, order: Order) -> Array | None:
     """The rank column where lists are ordered by score, to be compared with."""
-    return frame[name].to_numpy() if order.column == "score" and name in frame.columns else None
+    if order.column != "score" or name not in frame.columns:
+        return None
+    rank = frame[name].rechunk().to_numpy()
+    rank.flags.writeable = False
+    return rank
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,10 +174,11 @@ class Matcher:
     def hits(self, lists: RankedLists, query: Array) -> tuple[Hits, Repeat | None, Array]:
         """The hits of each list whose query number is not -1, the repeated documents, if any, and own rows."""
         index = self._index
-        integers = both_integers(lists.doc_id, index.documents.series)
+        documents = self.held(lists.doc_id)
+        integers = documents.ids.width == INTEGER
         judged = Judged(index.starts, index.ends, index.grade, *index.documents.hashed(integers=integers))
         comparable = lists.query_id if not integers or lists.query_id.dtype.is_integer() else lists.query_id[:0]
-        documents, queries = Held(lists.doc_id, integers=integers), Held(comparable, integers=integers)
+        queries = Held.of(comparable, integers=integers)
         given = Lists(lists.offsets, query, lists.key, documents.ids, queries.ids)
         lengths = np.diff(lists.offsets)
         found = self._room(query, lengths)
@@ -185,6 +196,12 @@ class Matcher:
         repeat = Repeat(*map(int, found.repeats)) if found.repeats[0] else None
         return hits, repeat, found.own
 
+    def held(self, doc_id: pl.Series | Held) -> Held:
+        """Documents as they are compared with the judged ones."""
+        if isinstance(doc_id, Held):
+            return doc_id
+        return Held.of(doc_id, integers=both_integers(doc_id, self._index.documents.series))
+
     def _room(self, query: Array, lengths: Array) -> Found:
         """Arrays large enough for all hits: a list has at most as many as its query's judgements."""
         judged, index = query[query >= 0], self._index
@@ -198,6 +215,16 @@ class Matcher:
             np.zeros(len(query), np.int64),
             np.zeros(4, np.int64),
         )
+
+
+def contradictions(lists: RankedLists, query: Array) -> Array | None:
+    """Which lists' ranks contradict their keys, see `matching.contradictions`; None without a column of ranks."""
+    if lists.rank is None:
+        return None
+    nothing = Ids(0, 0, INTEGER, 0)
+    given = Lists(lists.offsets, query, lists.key, nothing, nothing)
+    longest = int(np.diff(lists.offsets).max(initial=1))
+    return np.asarray(matching.contradictions(given, lists.rank, scratch(longest)))
 
 
 def scratch(longest: int) -> Scratch:

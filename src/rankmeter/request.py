@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from rankmeter.conventions import Rules
+from rankmeter.limits import parse_size
 
 if TYPE_CHECKING:
     from rankmeter.notation import Asked
@@ -43,10 +44,22 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """How much of the machine may be used; None leaves the choice to us."""
+    """How much of the machine may be used; None leaves the choice to us.
+
+    Attributes:
+        threads: threads that read and compute.
+        batch_rows: rows that one thread holds at a time.
+        memory_limit: bytes of memory, or a size like `2GB`.
+    """
 
     threads: int | None = None
     batch_rows: int | None = None
+    memory_limit: int | str | None = None
+
+    @property
+    def memory(self) -> int | None:
+        """The memory limit in bytes."""
+        return None if self.memory_limit is None else parse_size(self.memory_limit)
 
 
 @dataclass(frozen=True, slots=True)

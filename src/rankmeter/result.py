@@ -63,7 +63,7 @@ class Result:
         self._segments = segments
         self._evaluated = {run.name: run for run in evaluated}
         self._kept_hits = request.keep_hits
-        self._n_judged = index.n_judged()
+        self._n_judged = index.n_judged
         self._n_relevant = index.n_relevant
 
     def _counted(self, run: Evaluated) -> Array:

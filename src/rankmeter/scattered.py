@@ -1,152 +1,282 @@
-"""Runs whose rows are in any order: they are dealt out to buckets of whole queries, on disk where they are many.
+"""Runs whose rows are in any order: they are dealt out to boxes of whole queries, on disk where they are many.
 
-Each batch is ordered by bucket (rows keep their order inside one) and written to a temporary file, from which a
-bucket takes its slices later. Memory holds one bucket per thread, whatever the run's size.
+Each batch is ordered by box (rows keep their order inside one). What it held stays in memory or goes to a temporary
+file, from which a box takes its rows later: memory holds one box per thread, whatever the run's size.
 """
 
 import tempfile
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import pairwise
-from pathlib import Path
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
 
+from rankmeter import dealing
 from rankmeter.errors import DataError, StorageError
 from rankmeter.ids import Held, list_heads
-from rankmeter.passes import Pass, check_lengths, in_order, runs_of
-from rankmeter.ranking import flat_lists, lists_at
+from rankmeter.parallel import in_order
+from rankmeter.passes import Pass, check_lengths
+from rankmeter.qrels import two_values
+from rankmeter.ranking import RankedLists, falling
 from rankmeter.sources.base import Batch
-from rankmeter.words import LONG
+from rankmeter.spill import Block, Spill
+from rankmeter.words import INTEGER, LONG, LOW_HALF, SHORT, Ids
 
 Array = np.ndarray[Any, Any]
 
-IN_MEMORY_ROWS = 1 << 22
-"""Up to here the buckets stay in memory."""
+BOX_ROWS = 1 << 18
+"""Rows of a box: enough that its overhead vanishes, few enough to stay in the caches for a while."""
 
-NUMBER = "query number"
-"""Helper column: the number of a row's query within its bucket; the blank keeps it apart from every role."""
+MOST_BOXES = 4096
 
-SHORT_NUMBERS = 1 << 16
-"""Buckets, and queries in a bucket: numbers of 16 bits are sorted in linear time."""
+SAMPLE = 1 << 12
+"""Rows at the beginning of a batch that show whether neighbours are of the same query."""
 
+NUMBER = "number of a row"
+"""Helper column; the blanks keep it apart from every role."""
 
-@dataclass(frozen=True, slots=True)
-class Dealt:
-    """One batch ordered by bucket: its rows (or the file that holds them), and where each bucket begins."""
+KNOWN = ("query_id", "doc_id", "score", "rank", "grade")
+"""The columns that are neither run nor segment."""
 
-    rows: pl.DataFrame | Path
-    starts: Array
-
-    def bucket(self, number: int) -> pl.DataFrame:
-        """The rows of one bucket."""
-        if isinstance(self.rows, pl.DataFrame):
-            return self.rows[int(self.starts[number]) : int(self.starts[number + 1])]
-        with pa.memory_map(str(self.rows)) as mapped:
-            return pl.DataFrame(pl.from_arrow(pa.ipc.open_file(mapped).get_batch(number)))
+UNKNOWN_BOXES = 256
+"""Boxes where the number of rows is not known beforehand."""
 
 
-def spilled(rows: pl.DataFrame, starts: Array, path: Path) -> Dealt:
-    """The rows on disk, one record batch a bucket."""
-    # views of short text have no buffers, which a slice would write whole
-    table = rows.to_arrow(
-        compat_level=None if Held(rows["doc_id"], integers=False).ids.width == LONG else pl.CompatLevel.newest()
-    )
-    with pa.ipc.new_file(path, table.schema) as writer:
-        for start, stop in pairwise(starts.tolist()):
-            batches = table.slice(start, stop - start).combine_chunks().to_batches()
-            writer.write_batch(batches[0] if batches else pa.RecordBatch.from_pylist([], table.schema))
-    return Dealt(path, starts)
-
-
-def scattered(attempt: Pass) -> None:
+def scattered(attempt: Pass, read: Mapping[int, pl.DataFrame]) -> None:
     """Evaluate an input whose rows are in any order.
+
+    Args:
+        attempt: the pass.
+        read: batches that were read already, by number.
 
     Raises:
         StorageError: the temporary folder is full.
     """
-    rows = attempt.source.rows
-    known = rows if rows is not None else attempt.source.size // 20
-    queries = len(attempt.work.index)
-    buckets = max(-(-known // attempt.work.batch_rows), -(-queries // SHORT_NUMBERS), 1)
-    if buckets > SHORT_NUMBERS:
-        raise DataError(f"{attempt.source.label}: too many rows in no order of queries; sort the file by query first")
+    source, work = attempt.source, attempt.work
+    if source.has_lists and attempt.order.column == "row":
+        raise DataError(f"{source.label}: a query has two rows of lists, whose order nothing tells; put them together")
+    boxes = Boxes.for_rows(None if source.has_lists else source.rows, len(work.index))
+    numbered = enumerate(source.batches(work.batch_rows))
     try:
-        with tempfile.TemporaryDirectory(prefix="rankmeter-") as folder:
-            dealer = _Dealer(attempt, buckets, -(-queries // buckets), Path(folder) if known > IN_MEMORY_ROWS else None)
-            numbered = enumerate(attempt.source.batches(attempt.work.batch_rows))
-            dealt = list(in_order(attempt.work, numbered, dealer.deal))
-            for _ in in_order(attempt.work, iter(range(buckets)), lambda bucket: dealer.evaluate(dealt, bucket)):
+        with ExitStack() as stack:
+            dealer = _Dealer(attempt, boxes, read, Spill(stack, work.budget.scattered))
+            dealt = list(in_order(work.threads, numbered, dealer.deal))
+            collector = _Collector.of(attempt, dealer, dealt)
+            for _ in in_order(work.threads, iter(range(boxes.count)), collector.evaluate):
                 pass
     except OSError as error:
         raise StorageError.unwritable(tempfile.gettempdir(), error) from error
 
 
 @dataclass(frozen=True, slots=True)
-class _Dealer:
-    """Orders batches by bucket, and evaluates buckets.
+class Boxes:
+    """How queries are divided: a box holds those whose numbers agree but for the lowest `shift` bits."""
 
-    Attributes:
-        attempt: the pass.
-        buckets: number of buckets.
-        width: queries of a bucket.
-        folder: where batches are kept; None: in memory.
-    """
+    shift: int
+    count: int
+
+    @classmethod
+    def for_rows(cls, rows: int | None, queries: int) -> "Boxes":
+        """Boxes of about `BOX_ROWS` rows."""
+        wanted = UNKNOWN_BOXES if rows is None else min(MOST_BOXES, -(-rows // BOX_ROWS))
+        shift = 0
+        while (queries - 1) >> shift >= max(1, wanted):
+            shift += 1
+        return cls(shift, ((queries - 1) >> shift) + 1)
+
+
+class _Extras:
+    """The distinct values of the run and segment columns, numbered as they come."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[Any, ...], int] = {}
+        self._schema: Any = None
+        self._lock = threading.Lock()
+
+    def numbered(self, rows: pl.DataFrame) -> Array:
+        """The number of the values of each row (int64)."""
+        distinct = rows.unique()
+        with self._lock:
+            self._schema = self._schema or rows.schema
+            numbers = [self._numbers.setdefault(row, len(self._numbers)) for row in distinct.iter_rows()]
+        known = distinct.with_columns(pl.Series(NUMBER, numbers, dtype=pl.Int64))
+        joined = rows.join(known, on=rows.columns, how="left", nulls_equal=True, maintain_order="left")
+        return joined[NUMBER].to_numpy()
+
+    def table(self) -> pl.DataFrame:
+        """The values, by their number; one row without columns where there are none."""
+        return pl.DataFrame(list(self._numbers), self._schema, orient="row")
+
+
+@dataclass(frozen=True, slots=True)
+class _Dealer:
+    """Orders batches by box."""
 
     attempt: Pass
-    buckets: int
-    width: int
-    folder: Path | None
+    boxes: Boxes
+    read: Mapping[int, pl.DataFrame]
+    spill: Spill
+    extras: _Extras = field(default_factory=_Extras)
 
-    def deal(self, numbered: tuple[int, Batch]) -> Dealt:
-        """The rows of one batch's judged queries, ordered by bucket, each with the number of its query."""
-        position, batch = numbered
-        frame = self.attempt.read(batch)
-        if self.attempt.source.has_lists:
-            check_lengths(frame, self.attempt.source.label)
+    def deal(self, numbered: tuple[int, Batch]) -> Block:
+        """The rows of one batch's judged queries, ordered by box, each with the number of its query."""
+        attempt, (position, batch) = self.attempt, numbered
+        attempt.work.budget.check(attempt.source.label)
+        frame = attempt.noted(self.read[position] if position in self.read else batch.read())
+        if attempt.source.has_lists:
+            check_lengths(frame, attempt.source.label)
             frame = _flat(frame)
-        self.attempt.work.progress.advance(frame.height // 2, 0)
         number = self._numbers(frame)
-        judged = np.flatnonzero(number >= 0)
-        number = number[judged]
-        bucket = (number // self.width).astype(np.uint16)
-        order = np.argsort(bucket, kind="stable")
-        starts = np.concatenate([[0], np.cumsum(np.bincount(bucket, minlength=self.buckets))])
-        local = (number - bucket.astype(np.int64) * self.width).astype(np.uint16)
-        rows = frame.drop("query_id")[judged[order]].with_columns(pl.Series(NUMBER, local[order]))
-        return Dealt(rows, starts) if self.folder is None else spilled(rows, starts, self.folder / f"{position}.arrow")
+        target, starts = dealing.targets(number, self.boxes.shift, self.boxes.count)
+        documents = attempt.work.prepared.result().matcher.held(frame["doc_id"])
+        columns = {
+            name: moved(_words_of(values), target, int(starts[-1])) for name, values in self._values(frame, number)
+        }
+        columns["words"] = moved(documents, target, int(starts[-1]))
+        text_starts = np.zeros(len(starts), np.int64)
+        if documents.ids.width == LONG:
+            text_starts = dealing.text_starts(columns["words"], starts)
+            columns["texts"] = np.empty(int(text_starts[-1]), np.uint8)
+            dealing.move_texts(documents.ids, columns["words"], starts, text_starts, columns["texts"])
+        attempt.work.progress.advance(frame.height // 2, 0)
+        return self.spill.keep(Block(documents.ids.width, starts, text_starts, columns))
 
     def _numbers(self, frame: pl.DataFrame) -> Array:
         """The number of each row's query, or -1 (int64); rows of queries that are not judged are counted here."""
-        lists = flat_lists(frame, self.attempt.order)
-        lengths = np.diff(lists.offsets)
-        number = self.attempt.work.index.queries.numbers(lists.query_id)
-        for run, chosen in runs_of(self.attempt.name, lists):
-            self.attempt.count_unjudged(run, lists.query_id, lengths, chosen & (number < 0))
-        return np.repeat(number, lengths)
+        queries = self.attempt.work.index.queries
+        if len(list_heads(frame["query_id"][:SAMPLE])) > SAMPLE // 2:
+            number = queries.numbers(frame["query_id"])
+        else:
+            heads = list_heads(frame["query_id"])
+            number = np.repeat(queries.numbers(frame["query_id"][heads[:-1]]), np.diff(heads))
+        if (unjudged := number < 0).any():
+            self.attempt.count_unjudged_rows(frame.filter(pl.Series(unjudged)))
+        return number
 
-    def evaluate(self, dealt: Sequence[Dealt], bucket: int) -> None:
-        """Bring the rows of a bucket's queries together and evaluate them."""
-        attempt = self.attempt
-        frame = pl.concat([batch.bucket(bucket) for batch in dealt], how="vertical_relaxed")
-        if frame.height == 0:
+    def _values(self, frame: pl.DataFrame, number: Array) -> Iterator[tuple[str, Array]]:
+        """The other columns that are dealt out, in words of 64 bits."""
+        order = self.attempt.order
+        if order.column != "row":
+            yield "key", order.key({order.column: frame[order.column]}, frame.height)
+        if order.column == "score" and "rank" in frame.columns:
+            yield "rank", frame["rank"].rechunk().to_numpy()
+        names = [name for name in frame.columns if name not in KNOWN]
+        yield "tag", number | (self.extras.numbered(frame.select(names)) << 32) if names else number
+
+
+def moved(held: Held, target: Array, size: int) -> Array:
+    """The words of ids (or of other values) in their new places."""
+    width = 1 if held.ids.width == INTEGER else 2
+    out = np.empty(width * size, np.uint64)
+    dealing.scatter(held.ids, target, width, out)
+    return out
+
+
+def _words_of(values: Array) -> Held:
+    """Values of 64 bits as if they were ids."""
+    return Held(Ids(values.ctypes.data, len(values), INTEGER, 0), values)
+
+
+@dataclass(frozen=True, slots=True)
+class _Collector:
+    """Brings the rows of each box's queries together and evaluates them.
+
+    Attributes:
+        attempt: the pass.
+        boxes: the boxes.
+        extras: the values of run and segment columns, by their number.
+        run_of: the number of the run of each of these (int64).
+        dealt: what the batches held.
+    """
+
+    attempt: Pass
+    boxes: Boxes
+    extras: pl.DataFrame
+    run_of: Array
+    dealt: list[Block]
+
+    @classmethod
+    def of(cls, attempt: Pass, dealer: _Dealer, dealt: list[Block]) -> "_Collector":
+        """What collects the rows that were dealt out."""
+        extras = dealer.extras.table()
+        runs = extras["run"].rank("dense").to_numpy() - 1 if "run" in extras.columns else np.zeros(extras.height)
+        return cls(attempt, dealer.boxes, extras, runs.astype(np.int64), dealt)
+
+    def evaluate(self, box: int) -> None:
+        """Evaluate the queries of a box."""
+        attempt, first = self.attempt, box << self.boxes.shift
+        tag = self._column("tag", box)
+        if not len(tag):
             return
-        if "run" in frame.columns:
-            frame = frame[np.argsort(frame["run"].rank("dense").to_numpy(), kind="stable")]
-        order = np.argsort(frame[NUMBER].to_numpy(), kind="stable")
-        number = frame[NUMBER].to_numpy()[order].astype(np.int64)
-        frame = frame.drop(NUMBER)[order]
-        offsets = np.concatenate([[0], np.flatnonzero(np.diff(number)) + 1, [len(number)]])
-        if "run" in frame.columns:
-            offsets = np.union1d(offsets, list_heads(frame["run"]))
-        query = number[offsets[:-1]] + bucket * self.width
-        lists = lists_at(frame, offsets, attempt.work.index.queries.series[query], attempt.order)
-        attempt.check_segments(frame, lists)
-        attempt.evaluate(lists, query)
-        attempt.work.progress.advance(frame.height - frame.height // 2, len(lists))
+        lists, extra, runs = tag.view(np.int64) - first, None, 1
+        if self.extras.width:
+            number, extra = (tag & LOW_HALF).view(np.int64), (tag >> np.uint64(32)).view(np.int64)
+            runs = int(self.run_of.max()) + 1
+            lists = (number - first) * runs + self.run_of[extra]
+        target, starts = dealing.targets(lists, 0, runs << self.boxes.shift)
+        filled = np.flatnonzero(np.diff(starts))
+        offsets, query = np.append(starts[filled], len(tag)), first + filled // runs
+        query_id = attempt.work.index.queries.series[query]
+        heads = pl.DataFrame()
+        if extra is not None:
+            heads = self._heads(moved(_words_of(extra), target, len(tag)).view(np.int64), offsets, query_id)
+        ranked = RankedLists(query_id, offsets, self._documents(box, target), *self._order(box, target), heads)
+        attempt.evaluate(ranked, query)
+        attempt.work.progress.advance(len(tag) - len(tag) // 2, len(query))
+
+    def _column(self, name: str, box: int) -> Array:
+        """A column of a box, in the order in which its rows came."""
+        return np.concatenate(
+            [block.take(name, int(block.starts[box]), int(block.starts[box + 1])) for block in self.dealt]
+        )
+
+    def _order(self, box: int, target: Array) -> tuple[Array, Array | None]:
+        """The key of each row, and a rank column to compare it with."""
+        rank = None
+        if "rank" in self.dealt[0].names:
+            rank = moved(_words_of(self._column("rank", box)), target, len(target)).view(np.float64)
+            rank.flags.writeable = False
+        if "key" not in self.dealt[0].names:
+            return falling(len(target)), rank
+        key = moved(_words_of(self._column("key", box)), target, len(target)).view(np.float64)
+        key.flags.writeable = False
+        return key, rank
+
+    def _documents(self, box: int, target: Array) -> Held:
+        """The documents of a box, each list's together."""
+        parts: list[Array] = []
+        texts: list[Array] = []
+        for block in self.dealt:
+            width = 1 if block.width == INTEGER else 2
+            parts.append(block.take("words", width * int(block.starts[box]), width * int(block.starts[box + 1])))
+            if block.width == LONG:
+                dealing.set_buffer(parts[-1], len(texts))
+                texts.append(block.take("texts", int(block.text_starts[box]), int(block.text_starts[box + 1])))
+        together = np.concatenate(parts)
+        width = max((block.width for block in self.dealt), default=SHORT)
+        words = moved(Held(Ids(together.ctypes.data, len(target), width, 0), together), target, len(target))
+        addresses = np.array([text.ctypes.data for text in texts], np.int64)
+        ids = Ids(words.ctypes.data, len(target), width, addresses.ctypes.data)
+        return Held(ids, words, addresses, texts)
+
+    def _heads(self, extra: Array, offsets: Array, query_id: pl.Series) -> pl.DataFrame:
+        """The run and the segments of each list.
+
+        Raises:
+            DataError: a segment changes within a list.
+        """
+        changed = np.flatnonzero(extra[1:] != extra[:-1]) + 1
+        changed = changed[~np.isin(changed, offsets)]
+        if len(changed):
+            row = int(changed[0])
+            one, other = (self.extras.row(int(extra[at]), named=True) for at in (row - 1, row))
+            name = next(name for name in one if one[name] != other[name])
+            query = query_id[int(np.searchsorted(offsets, row, side="right")) - 1]
+            raise DataError(two_values(self.attempt.source.label, name, query, one[name], other[name]))
+        return self.extras[extra[offsets[:-1]]]
 
 
 def _flat(frame: pl.DataFrame) -> pl.DataFrame:

@@ -120,7 +120,7 @@ def from_queries(source: Source, index: QrelsIndex, by: Sequence[str]) -> dict[s
     frame = frame.select("query_id", *names)[order]
     heads = list_heads(frame["query_id"])
     rows = per_query(frame, heads, source.label)
-    numbers = index.queries.numbers(frame["query_id"], heads[:-1])
+    numbers = index.queries.numbers(frame["query_id"][heads[:-1]])
     places = np.full(len(index), rows.height, np.int64)
     places[numbers[numbers >= 0]] = np.flatnonzero(numbers >= 0)
     return {name: rows[name].extend_constant(None, 1)[places] for name in names}

@@ -15,6 +15,7 @@ from rankmeter.matching import put_rows
 from rankmeter.notation import Asked
 from rankmeter.qrels import QrelsIndex
 from rankmeter.ranking import Hits
+from rankmeter.spill import zeros
 
 Array = np.ndarray[Any, Any]
 
@@ -46,13 +47,14 @@ class Store:
     """The values of all runs of one input."""
 
     def __init__(
-        self, index: Callable[[], QrelsIndex], measures: Sequence[Asked], level: float, *, keep_hits: bool
+        self, index: Callable[[], QrelsIndex], measures: Sequence[Asked], level: float, limit: int, *, keep_hits: bool
     ) -> None:
-        """Nothing yet; `index` gives the judgements once they are there."""
+        """Nothing yet; `index` gives the judgements once they are there, `limit` is what values may take in memory."""
         self.runs: dict[str, RunValues] = {}
         self._index = index
         self._measures = measures
         self._level = level
+        self._limit = limit
         self._keep_hits = keep_hits
         self._lock = threading.RLock()
 
@@ -87,11 +89,12 @@ class Store:
         with self._lock:
             if name not in self.runs:
                 self.runs[name] = RunValues(
-                    np.zeros((n, len(self._measures))),
+                    zeros((n, len(self._measures)), self._limit),
                     np.zeros(n, np.int64),
                     np.zeros(n, np.uint8),
                     np.zeros(n, np.uint8),
                 )
+                self._limit -= 8 * n * len(self._measures)
             return self.runs[name]
 
     def complete(self) -> None:

@@ -83,9 +83,13 @@ def length_of(head: Any) -> Any:
 @callable_compiled
 def outside(ids: Any, i: Any) -> Any:
     """The address of a text that its view does not hold."""
-    place = word_at(ids.words, 2 * i + 1)
-    buffer = np.int64(place & LOW_HALF)
-    return np.int64(word_at(ids.buffers, buffer)) + np.int64(place >> np.uint64(32))
+    return text_address(ids.buffers, word_at(ids.words, 2 * i + 1))
+
+
+@callable_compiled
+def text_address(buffers: Any, place: Any) -> Any:
+    """The address that the second word of a view stands for: the number of a buffer, and where in it."""
+    return np.int64(word_at(buffers, np.int64(place & LOW_HALF))) + np.int64(place >> np.uint64(32))
 
 
 @callable_compiled
@@ -293,28 +297,28 @@ def fill_table(table: Any) -> None:
 
 
 @compiled
-def look_up(known: Any, ids: Any, positions: Any) -> Any:
-    """For the ids at `positions`: their number in the table, or -1 (int64).
+def look_up(known: Any, ids: Any) -> Any:
+    """For each id its number in the table, or -1 (int64).
 
     The table is larger than the caches, so that what one id needs is asked for while others are looked at.
     """
     table, mask, width = bare(known), np.uint64(len(known.slots) - 1), 1 if ids.width == INTEGER else 2
-    n = len(positions)
-    first = np.empty(n, np.uint64)
-    out = np.full(n, -1, np.int64)
-    for step in range(n + 2 * AHEAD):
-        if step < n:
-            first[step] = hash_of(ids, positions[step]) & mask
-            fetch_ahead(table.slots, first[step])
+    out = np.empty(ids.size, np.int64)
+    for step in range(ids.size + 2 * AHEAD):
+        if step < ids.size:
+            first = hash_of(ids, step) & mask
+            fetch_ahead(table.slots, first)
+            out[step] = np.int64(first)
         near = step - AHEAD
-        if 0 <= near < n:
-            fetch_ahead(table.ids.words, width * max(table.slots[first[near]], 0))
+        if 0 <= near < ids.size:
+            fetch_ahead(table.ids.words, width * max(table.slots[out[near]], 0))
         here = step - 2 * AHEAD
         if here >= 0:
-            slot = first[here]
+            slot, found = np.uint64(out[here]), np.int64(-1)
             while table.slots[slot] >= 0:
-                if same(ids, positions[here], table.ids, table.slots[slot]):
-                    out[here] = table.slots[slot]
+                if same(ids, here, table.ids, table.slots[slot]):
+                    found = np.int64(table.slots[slot])
                     break
                 slot = (slot + np.uint64(1)) & mask
+            out[here] = found
     return out

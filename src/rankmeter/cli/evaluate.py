@@ -43,6 +43,7 @@ def evaluate(
     print_per_query: options.PrintPerQuery = False,
     threads: options.Threads = None,
     batch_rows: options.BatchRows = None,
+    memory_limit: options.MemoryLimit = None,
     quiet: options.Quiet = False,
     no_progress: options.NoProgress = False,
     strict: options.Strict = False,
@@ -76,7 +77,7 @@ def evaluate(
         rules=in_force,
         reading=Reading(qrels_format, run_format, *columns, not no_header, run_column),
         keep_hits=hits is not None,
-        resources=Resources(threads, batch_rows),
+        resources=Resources(threads, batch_rows, memory_limit),
     )
     targets.check(request)
     result = _run(request, show_bar=not (quiet or no_progress))

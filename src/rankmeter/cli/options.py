@@ -149,6 +149,10 @@ Threads = Annotated[
 BatchRows = Annotated[
     int | None, typer.Option(min=1, metavar="N", help="Rows that one thread holds at a time. [default: chosen]")
 ]
+MemoryLimit = Annotated[
+    str | None,
+    typer.Option(metavar="SIZE", help="Memory that may be used, for example 2GB. [default: half of what is free]"),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No warnings and no progress.")]
 NoProgress = Annotated[bool, typer.Option("--no-progress", help="No progress bar.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Warnings are errors: exit 3 and no output.")]

@@ -33,18 +33,17 @@ def print_result(result: "Result", form: Format, *, per_query: bool) -> None:
 
 def _with_queries(result: "Result") -> dict[str, Any]:
     """The JSON object with the rows of each run's queries."""
-    whole = result.to_dict()
-    rows = _rows_by_run(result)
+    whole, frames = result.to_dict(), _by_run(result)
     for run in whole["runs"]:
-        run["per_query"] = list(rows[run["run"]].iter_rows(named=True))
+        run["per_query"] = frames[run["run"]].to_dicts()
     return whole
 
 
-def _rows_by_run(result: "Result") -> dict[str, "pl.DataFrame"]:
-    """Run -> its rows of the table `per_query`."""
-    frame = result.per_query
+def _by_run(result: "Result") -> "dict[str, pl.DataFrame]":
+    """Run -> the rows of its queries."""
+    frame = result.per_query  # made anew each time
     parts = frame.partition_by("run", as_dict=True)
-    return {run: parts.get((run,), frame.clear()) for run in result.runs}
+    return {run: parts.get((run,), frame[:0]) for run in result.runs}
 
 
 def _print_separated(result: "Result", form: Format, *, per_query: bool) -> None:
@@ -79,7 +78,7 @@ def _grouped_sheet(result: "Result", run: str) -> Sheet:
 
 def per_query_sheets(result: "Result") -> list[Sheet]:
     """The values of each query, one table per run."""
-    return [_queries_sheet(result, run, rows) for run, rows in _rows_by_run(result).items()]
+    return [_queries_sheet(result, run, frame) for run, frame in _by_run(result).items()]
 
 
 def _queries_sheet(result: "Result", run: str, frame: "pl.DataFrame") -> Sheet:

@@ -1,5 +1,6 @@
 """Which column plays which role."""
 
+import functools
 from collections.abc import Mapping, Sequence
 
 from rankmeter.errors import DataError, UsageError
@@ -8,6 +9,7 @@ from rankmeter.schema import Column, Table
 IGNORED = str.maketrans("", "", "_-. ")
 
 
+@functools.cache
 def folded(name: str) -> str:
     """A column name without what does not count: case, `_`, `-`, `.` and blanks.
 

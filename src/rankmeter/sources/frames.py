@@ -25,12 +25,9 @@ def part_of(data: Any, label: str, value: str, wanted: Set[str]) -> FramePart:
         UsageError: the object is none of these.
         DataError: a dict that does not hold dicts.
     """
-    if isinstance(data, pl.LazyFrame):
+    if isinstance(data, (pl.DataFrame, pl.LazyFrame)):
         return FramePart(data, label)
-    if isinstance(data, pl.DataFrame):
-        return FramePart(data.lazy(), label, data.height)
-    frame = _converted(data, label, value, wanted)
-    return FramePart(frame.lazy(), label, frame.height)
+    return FramePart(_converted(data, label, value, wanted), label)
 
 
 def _converted(data: Any, label: str, value: str, wanted: Set[str]) -> pl.DataFrame:
@@ -71,7 +68,7 @@ def _from_dicts(data: Mapping[Any, Any], label: str, value: str) -> pl.DataFrame
     whole = {kind for kind in kinds if issubclass(kind, Integral) and not issubclass(kind, bool)}
     wrong = {bool} & kinds if value == "score" else set()
     if whole or wrong:  # a column of all values rounds integers beside floats, and casts booleans
-        _check_values(data, f"{label}: {value}", whole, wrong)
+        _check_values(data, f"{label}: the {value}", whole, wrong)
         values = [float(number) if type(number) in whole else number for number in values]
     columns = {"query_id": _ids(query_ids), "doc_id": _ids(doc_ids)}
     try:
@@ -100,8 +97,8 @@ def _check_values(
                 rule = "is no number; convert it"
             else:
                 continue
-            document = f"(query {shortened(query_id)}, doc {shortened(doc_id)})"
-            raise DataError(f'{place} "{shortened(number)}" {rule} {document}')
+            document = f"query {shortened(query_id)} and document {shortened(doc_id)}"
+            raise DataError(f"{place} {shortened(number)} of {document} {rule}")
 
 
 def _is_exact(number: int) -> bool:

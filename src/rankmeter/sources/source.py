@@ -1,15 +1,16 @@
 """Inputs of every kind, opened as sources that give batches of conforming rows."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from rankmeter.checks import conform
 from rankmeter.errors import DataError, UsageError
+from rankmeter.parallel import in_order
 from rankmeter.schema import LABELLED, QRELS, QRELS_LISTS, QUERIES, RUN_LISTS, RUN_TABLE, Table
 from rankmeter.sources.base import Batch, Part
 from rankmeter.sources.columns import choose, folded
@@ -21,6 +22,9 @@ from rankmeter.sources.text import open_text
 Keys = tuple[tuple[str, str | None], ...]
 READERS = 2
 """Threads that read an input which is taken in as a whole."""
+
+PIECE = 1 << 20
+"""Rows that are read at a time."""
 
 LISTS = {QRELS.name: QRELS_LISTS, RUN_TABLE.name: RUN_LISTS}
 """The tables that have a form with list columns."""
@@ -92,12 +96,16 @@ class Source:
 
     def _conforming(self, batch: Batch, given: Mapping[str, str | None]) -> Callable[[], pl.DataFrame]:
         used = [pl.lit(value, pl.String).alias(key) for key, value in given.items() if key in self.columns.values()]
-        return lambda: conform(batch.read().with_columns(used), self.table, self.columns, batch)
+
+        def read() -> pl.DataFrame:
+            frame = batch.read()
+            return conform(frame.with_columns(used) if used else frame, self.table, self.columns, batch)
+
+        return read
 
     def frame(self) -> pl.DataFrame:
         """All rows at once."""
-        with ThreadPoolExecutor(READERS, thread_name_prefix="rankmeter-read") as pool:
-            frames = list(pool.map(lambda batch: batch.read(), self.batches(1 << 20)))
+        frames = list(in_order(READERS, self.batches(PIECE), lambda batch: batch.read()))
         return pl.concat(frames, how="vertical_relaxed") if frames else self.no_rows()
 
     def no_rows(self) -> pl.DataFrame:
@@ -106,6 +114,44 @@ class Source:
         schema = {**dict.fromkeys(dict(keys), pl.String()), **part.schema()}
         empty = pl.DataFrame(schema={name: schema[name] for name in self.columns.values()})
         return conform(empty, self.table, self.columns, Batch(part, lambda: empty, lambda position: position + 1))
+
+    def rows_with(self, wanted: Mapping[str, object]) -> tuple[str, list[str]]:
+        """The file and the first two rows that hold these values in their roles; the source is read again."""
+        found: list[tuple[str, str]] = []
+        for batch in self.batches(PIECE):
+            frame = batch.read()
+            holds = pl.Series([True]).new_from_index(0, frame.height)
+            for role, value in wanted.items():
+                if role in frame.columns:  # documents of lists are not looked at
+                    holds &= frame[role].cast(pl.String) == str(value)
+            found += [(batch.part.label, str(batch.row(int(position)))) for position in holds.arg_true()]
+            if len(found) > 1:
+                break
+        return self._named(found)
+
+    def rows_at(self, positions: Sequence[int]) -> tuple[str, list[str]]:
+        """The file and the rows at positions among all rows, or among all items of lists; the source is read again."""
+        found: list[tuple[str, str]] = []
+        start = 0
+        for batch in self.batches(PIECE):
+            frame = batch.read()
+            lengths = frame["doc_ids"].list.len().to_numpy() if self.has_lists else np.ones(frame.height, np.int64)
+            ends = start + np.cumsum(lengths)
+            stop = int(ends[-1]) if len(ends) else start
+            found += [
+                (batch.part.label, str(batch.row(int(np.searchsorted(ends, position, side="right")))))
+                for position in positions
+                if start <= position < stop
+            ]
+            start = stop
+        return self._named(found)
+
+    def _named(self, found: Sequence[tuple[str, str]]) -> tuple[str, list[str]]:
+        """What messages call rows of files: the file, if it is one, else the source."""
+        labels = {label for label, _ in found}
+        if len(labels) == 1:
+            return found[0][0], [row for _, row in found]
+        return self.label, [f"{row} of {label}" for label, row in found]
 
     def describe(self) -> dict[str, Any]:
         """The source as it stands under `inputs` in the JSON output."""

@@ -96,10 +96,10 @@ class FramePart(Part):
 
     is_text = False
 
-    def __init__(self, frame: pl.LazyFrame, label: str, rows: int | None = None) -> None:
+    def __init__(self, frame: pl.DataFrame | pl.LazyFrame, label: str) -> None:
         self.label = label
         self.size = 0
-        self.rows = rows
+        self.rows = frame.height if isinstance(frame, pl.DataFrame) else None
         self._frame = frame
 
     def schema(self) -> Mapping[str, pl.DataType]:
@@ -108,7 +108,10 @@ class FramePart(Part):
 
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[Batch]:
         """Slices of the frame."""
-        frame = self._frame.select(columns).collect()
+        if isinstance(self._frame, pl.LazyFrame):
+            frame = self._frame.select(columns).collect()
+        else:  # without a query, which would take longer than all the work on a small frame
+            frame = pl.DataFrame([self._frame[name] for name in columns])
         for start, length in slices([frame.height], rows):
             yield Batch(self, partial(frame.slice, start, length), partial(_row, start))
 
@@ -159,6 +162,6 @@ def open_arrow(path: Path, label: str) -> Part:
         frame = pl.read_ipc_stream(path)
     except DAMAGE as error:
         raise _unreadable(label, "truncated or not an Arrow", error) from error
-    part = FramePart(frame.lazy(), label, frame.height)
+    part = FramePart(frame, label)
     part.size = path.stat().st_size
     return part
