@@ -15,7 +15,9 @@ from typer.main import get_command
 
 import rankmeter
 from rankmeter import schema
+from rankmeter.api import Options
 from rankmeter.cli import app, catalogue, main
+from rankmeter.conventions import Rules
 from rankmeter.demo import write_sample
 from rankmeter.notices import COUNTED
 
@@ -87,6 +89,13 @@ def test_guide_has_each_command_and_option(name):
     for parameter in COMMANDS[name].params:
         for option in parameter.opts if parameter.param_type_name == "option" else []:
             assert re.search(rf"`{re.escape(option)}[` ]", guide), option
+
+
+@pytest.mark.parametrize("rule", sorted(set(Rules.__dataclass_fields__) - {"convention"}))
+def test_a_rule_in_force_is_one_that_can_be_chosen(rule):
+    assert rule in Options.__annotations__
+    assert rule in {parameter.name for parameter in COMMANDS["evaluate"].params}
+    assert f"`--{rule.replace('_', '-')}" in read(GUIDE)
 
 
 def codes_in(folder):

@@ -421,3 +421,15 @@ FRAME = pl.DataFrame({"query_id": ["q"], "doc_id": ["d"], "score": [1.0]})
 def test_dicts_are_one_run_or_names_of_runs(run, names, means):
     result = rankmeter.evaluate({"q": {"d": 1}}, run, "RR")
     assert (list(result.runs), result.summary["mean"].to_list()) == (names, means)
+
+
+@pytest.mark.parametrize("judged", [pl.String, pl.Int64])
+@pytest.mark.parametrize("found", [pl.String, pl.Int64])
+@pytest.mark.parametrize("query", [pl.String, pl.Int64])
+def test_whether_a_query_is_a_document(query, found, judged):
+    frame = pl.DataFrame({"query_id": ["7"], "doc_id": ["7"]}).with_columns(pl.col("query_id").cast(query))
+    qrels = frame.with_columns(pl.col("doc_id").cast(judged), grade=1)
+    run = frame.with_columns(pl.col("doc_id").cast(found), score=1.0)
+    codes = {warning.code for warning in rankmeter.evaluate(qrels, run, "RR").warnings}
+    not_comparable = query == pl.String and found == judged == pl.Int64  # as the guide says
+    assert ("query-is-document" in codes) != not_comparable
