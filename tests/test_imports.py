@@ -223,6 +223,18 @@ def test_every_name_is_used():
         assert not unused, module
 
 
+@pytest.mark.parametrize(
+    ("said", "home"),
+    [
+        (lambda name: "importlib.metadata" in imported(name), "version"),  # which version this is
+        (lambda name: "---:" in {text.strip() for text in used(tree(name))}, "markdown"),  # Markdown tables
+    ],
+    ids=["version", "Markdown"],
+)
+def test_what_is_said_in_one_place(said, home):
+    assert [name for name in NAMES if said(name)] == [home]
+
+
 def test_only_sources_know_kinds_of_parts():
     homes = {"rankmeter.sources.text", "rankmeter.sources.tables", "rankmeter.sources.frames"}
     assert {name for name in NAMES if imported(name) & homes} <= {"sources/source", "sources/frames"}
