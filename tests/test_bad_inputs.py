@@ -174,6 +174,17 @@ BAD = {
     "null grade": qrels(
         "q.parquet", with_column(QRELS_FRAME, "grade", [1, None, 0]), "row 2", "grade", "null", "q1", "b"
     ),
+    "null rank": run(
+        "r.parquet", with_column(RUN_FRAME, "rank", [1, None, 1]).drop("score"), "row 2", "rank", "null", "q1", "b"
+    ),
+    "null rank beside scores": run(
+        "r.parquet", with_column(RUN_FRAME, "rank", [1, None, 1]), "row 2", "rank", "null", "q1", "b"
+    ),
+    "null rank in a list": run(
+        "r.parquet",
+        with_column(LISTS, "ranks", [[1, None], [1]], pl.List(pl.Int64)),
+        *("row 1", "ranks", "null", "q1"),
+    ),
     "all scores null": run("r.parquet", with_column(RUN_FRAME, "score", [None] * 3), "row 1", "score", "null"),
     "NaN in a table": run(
         "r.parquet", with_column(RUN_FRAME, "score", [1.0, 2.0, float("nan")]), "row 3", "score", "nan", "c"

@@ -331,9 +331,18 @@ def test_strict_makes_errors_of_warnings(call):
     assert not Path("p.parquet").exists()
 
 
-def test_defects_are_exit_70_with_a_traceback_only_under_debug(call, monkeypatch):
+class Beyond(BaseException):
+    """What no `except Exception` sees."""
+
+
+PANIC = pl.exceptions.PanicException("index out of bounds")
+"""What polars raises where a library below it fails."""
+
+
+@pytest.mark.parametrize("error", [KeyError("inside"), KeyError(), Beyond("inside"), GeneratorExit(), PANIC], ids=repr)
+def test_defects_are_exit_70_with_a_traceback_only_under_debug(error, call, monkeypatch):
     def broken(*_):
-        raise KeyError("inside")
+        raise error
 
     monkeypatch.setattr("rankmeter.pipeline.execute", broken)
     code, out, err = call("evaluate qrels.trec bm25.trec")
@@ -345,18 +354,6 @@ def test_defects_are_exit_70_with_a_traceback_only_under_debug(call, monkeypatch
         code, _, err = call(line)
         assert code == 70
         assert "Traceback" in err
-
-
-def test_a_panic_of_a_library_is_a_defect(call, monkeypatch):
-    panic = type("PanicException", (BaseException,), {})
-
-    def broken(*_):
-        raise panic("index out of bounds")
-
-    monkeypatch.setattr("rankmeter.pipeline.execute", broken)
-    code, out, err = call("evaluate qrels.trec bm25.trec")
-    assert (code, out) == (70, "")
-    assert "defect in rankmeter (PanicException: index out of bounds)" in err
 
 
 @pytest.mark.parametrize(

@@ -130,17 +130,24 @@ def test_no_folder_can_be_written(small):
     assert found["folder"] == "None"
 
 
-@pytest.mark.parametrize("others", [stat.S_IWGRP, stat.S_IWOTH], ids=["group", "everyone"])
-@pytest.mark.parametrize("inner", [False, True], ids=["the folder", "the folder of this version"])
-def test_a_folder_open_to_others_is_not_used(others, inner, small, tmp_path):
-    (tmp_path / "open").mkdir()
-    place = tmp_path / "open"
-    if inner:
-        place = Path(done(FEW, tmp_path / "open")["folder"])
-    place.chmod(stat.S_IRWXU | others)
-    found = done(FEW, tmp_path / "open")
-    assert found["folder"] == "None"
-    assert found["values"] == small[1]
+@pytest.mark.parametrize("mode", [0o777, 0o775, 0o702, 0o720], ids=oct)
+@pytest.mark.parametrize("level", ["base", "folder"])
+def test_a_folder_open_to_others_is_not_used(small, level, mode, tmp_path):
+    folder, values, _ = small
+    opened = folder if level == "base" else next(folder.iterdir())
+    opened.chmod(mode)
+    found = done(FEW, folder, HOME="/nowhere", XDG_CACHE_HOME="/nowhere", TMPDIR=tmp_path)
+    assert (found["folder"], found["values"], found["hits"]) == ("None", values, 0)
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o002, 0o022, 0o077], ids=oct)
+def test_folders_that_we_make_are_ours_alone(umask, tmp_path):
+    code = f"import os; os.umask({umask}); from rankmeter.compiler import cache_folder; print(cache_folder())"
+    for changes in ({"RANKMETER_CACHE_DIR": tmp_path / "a" / "b"}, {"RANKMETER_CACHE_DIR": None, "HOME": tmp_path}):
+        folder = Path(inputs.python(code, **{"XDG_CACHE_HOME": None, **changes}).strip())
+        assert folder.is_relative_to(tmp_path)
+        for made in (folder, folder.parent):
+            assert stat.S_IMODE(made.stat().st_mode) & 0o077 == 0
 
 
 def test_an_edited_kernel_is_compiled_anew(whole_cache, tmp_path):
@@ -164,7 +171,7 @@ def test_an_edited_kernel_is_compiled_anew(whole_cache, tmp_path):
 
 def test_many_processes_on_an_empty_cache_agree(small_cache, tmp_path):
     folder = tmp_path / "empty"
-    folder.mkdir()
+    folder.mkdir(mode=0o700)
     environment = inputs.environment(RANKMETER_CACHE_DIR=folder)
     command = [sys.executable, "-c", FEW]
     processes = [subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) for _ in range(8)]

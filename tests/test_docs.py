@@ -15,7 +15,9 @@ from typer.main import get_command
 
 import rankmeter
 from rankmeter import schema
+from rankmeter.api import Options
 from rankmeter.cli import app, catalogue, main
+from rankmeter.conventions import Rules
 from rankmeter.demo import write_sample
 from rankmeter.notices import COUNTED
 
@@ -89,9 +91,28 @@ def test_guide_has_each_command_and_option(name):
             assert re.search(rf"`{re.escape(option)}[` ]", guide), option
 
 
+@pytest.mark.parametrize("rule", sorted(set(Rules.__dataclass_fields__) - {"convention"}))
+def test_a_rule_in_force_is_one_that_can_be_chosen(rule):
+    assert rule in Options.__annotations__
+    assert rule in {parameter.name for parameter in COMMANDS["evaluate"].params}
+    assert f"`--{rule.replace('_', '-')}" in read(GUIDE)
+
+
+def codes_in(folder):
+    """Codes of warnings that the modules of a folder and of those below make."""
+    return {code for path in folder.rglob("*.py") for code in re.findall(r'otice\(\s*"([a-z-]+)"', read(path))}
+
+
+def test_the_search_for_codes_goes_into_each_folder(tmp_path):
+    for number, place in enumerate((tmp_path, tmp_path / "a", tmp_path / "a" / "b")):
+        place.mkdir(exist_ok=True)
+        (place / "x.py").write_text(f'Notice("code-{"abc"[number]}", 1)\nyield _notice(\n    "code-again", 1)\n')
+    assert codes_in(tmp_path) == {"code-a", "code-b", "code-c", "code-again"}
+
+
 def test_guide_has_each_warning():
-    sources = "".join(read(path) for path in (ROOT / "src" / "rankmeter").glob("*.py"))
-    codes = {*re.findall(r'otice\(\s*"([a-z-]+)"', sources), *COUNTED}
+    codes = codes_in(ROOT / "src" / "rankmeter") | set(COUNTED)
+    assert len(codes) > len(COUNTED) > 3
     assert codes == set(re.findall(r"^\| `([a-z-]+)` \|", read(GUIDE).partition("| warning |")[2], re.MULTILINE))
 
 

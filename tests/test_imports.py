@@ -1,6 +1,8 @@
 """Which module may import what, print, exit, and touch the disk; and that the command line starts quickly."""
 
 import ast
+import re
+from pathlib import Path
 
 import inputs
 import pytest
@@ -9,21 +11,42 @@ HEAVY = ("polars", "pyarrow", "numba", "numpy")
 MODULES = sorted(inputs.SOURCES.rglob("*.py"))
 NUMBA = {"compiler", "memory"}
 COMPILING = NUMBA | {"matching", "dealing", "words", "judgements", "sums", "fields", "catalogue/driver"}
-ON_DISK = {"sinks", "spill", "scattered", "compiler"}
+ON_DISK = {"sinks", "spill", "compiler"}
 DISK = {
     "open",
+    "fdopen",
     "read_text",
     "read_bytes",
     "write_text",
     "write_bytes",
-    "mkstemp",
-    "TemporaryDirectory",
     "memory_map",
+    "OSFile",
     "pwrite",
     "preadv",
-    "TemporaryFile",
 }
-DISK |= {"unlink", "mkdir", "replace_file", "scan_parquet", "read_parquet", "write_parquet", "new_file", "rmtree"}
+DISK |= {"unlink", "mkdir", "makedirs", "rmtree", "rmdir", "touch", "copyfile", "copytree", "symlink_to", "truncate"}
+DISK |= {"mkstemp", "mkdtemp", "TemporaryDirectory", "TemporaryFile", "NamedTemporaryFile", "SpooledTemporaryFile"}
+DISK |= {f"{verb}_{kind}" for verb in ("scan", "sink") for kind in ("parquet", "ipc", "csv", "ndjson")}
+DISK |= {
+    "read_parquet",
+    "read_parquet_schema",
+    "read_ipc",
+    "read_ipc_stream",
+    "read_csv",
+    "read_metadata",
+    "read_table",
+}
+DISK |= {
+    "write_parquet",
+    "write_ipc",
+    "write_ipc_stream",
+    "write_ndjson",
+    "write_table",
+    "ParquetFile",
+    "ParquetWriter",
+}
+DISK |= {f"{of}.{verb}" for of in ("os", "Path()", "path", "target") for verb in ("rename", "replace")}
+"""Ways to the disk; `rename` and `replace` are methods of frames and texts too."""
 
 EXEMPT = {
     "schema": {"write_text"},  # a tool of the developers, which writes the schema files
@@ -77,11 +100,19 @@ def packages(name, **settings):
     return {module.partition(".")[0] for module in imported(name, **settings)}
 
 
+def owner(node):
+    """What a method is called on: `os` of `os.replace`, `Path()` of `Path(name).replace`."""
+    if isinstance(node, ast.Call):
+        return f"{owner(node.func)}()"
+    return node.id if isinstance(node, ast.Name) else ""
+
+
 def called(name):
     """Names of the methods that a module calls, and of the functions that are not its own package's."""
     calls = [node.func for node in ast.walk(tree(name)) if isinstance(node, ast.Call)]
     own = {module.rpartition(".")[2] for module in imported(name) if module.startswith("rankmeter.")}
     methods = {function.attr for function in calls if isinstance(function, ast.Attribute)}
+    methods |= {f"{owner(function.value)}.{function.attr}" for function in calls if isinstance(function, ast.Attribute)}
     return methods | {function.id for function in calls if isinstance(function, ast.Name)} - own
 
 
@@ -89,7 +120,9 @@ def test_the_walk_sees_what_there_is():
     assert "numba" in packages("compiler")
     assert "rankmeter.compiler" in imported("matching")
     assert "polars" in packages("sources/source")
-    assert "mkstemp" in called("sinks")
+    assert called("sinks") >= {"mkstemp", "Path().replace", "tempfile.mkstemp"}
+    assert "TemporaryFile" in called("compiler")
+    assert called("sources/tables") >= {"scan_ipc", "scan_parquet", "read_metadata", "path.open"}
     assert len(MODULES) > 30
 
 
@@ -125,6 +158,88 @@ def test_who_touches_the_disk(name):
     assert not touches or name in ON_DISK or name.startswith("sources/"), touches
 
 
+def design_rows():
+    """What docs/design.md says in its table of imports: modules -> (compiled code, files)."""
+    text = (inputs.SOURCES.parent.parent / "docs" / "design.md").read_text(encoding="utf-8")
+    lines = text.partition("## Who may import what")[2].partition("\n## ")[0].splitlines()
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("| `")]
+    return {frozenset(re.findall(r"`([\w/.]+)`", row[0])): (row[2], row[4]) for row in rows}
+
+
+def test_the_table_of_imports_names_modules_that_exist():
+    assert len(design_rows()) > 5
+    for name in frozenset().union(*design_rows()):
+        assert (inputs.SOURCES / name).exists(), name
+
+
+def test_the_table_of_imports_says_who_touches_the_disk():
+    told = frozenset().union(*(names for names, (_, files) in design_rows().items() if files != "no"))
+    found = {name for name in NAMES if called(name) & DISK}
+    named = {f"{name}.py" for name in found if not name.startswith("sources/")} | {"sources/"}
+    told = {name for name in told if Path(name).suffix and not name.startswith("sources/")} | told & {"sources/"}
+    assert told == named
+
+
+def test_the_table_of_imports_says_which_sources_call_compiled_code():
+    told = frozenset().union(*(names for names, (compiled, _) in design_rows().items() if compiled != "no"))
+    compiling = {f"rankmeter.{name.replace('/', '.')}" for name in COMPILING}
+    found = {f"{name}.py" for name in NAMES if name.startswith("sources/") and imported(name) & compiling}
+    assert found == {name for name in told if name.startswith("sources/")} != set()
+
+
+OVERRIDDEN = {"load_overload", "save_overload"}
+FOR_USERS = {"write_per_query", "write_hits", "write_summary"}
+
+
+def defined(module):
+    """Names that a module defines: functions, classes, constants and methods; decorated ones are used by that."""
+    for node in module.body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and not (
+            node.decorator_list and isinstance(node, ast.FunctionDef)
+        ):
+            yield node.name
+        if isinstance(node, ast.ClassDef):
+            yield from (method.name for method in node.body if isinstance(method, ast.FunctionDef))
+        if isinstance(node, (ast.Assign, ast.AnnAssign)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            yield from (target.id for target in targets if isinstance(target, ast.Name))
+
+
+def used(module):
+    """Names that a module reads, calls or exports."""
+    for node in ast.walk(module):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            yield node.id
+        elif isinstance(node, ast.Attribute):
+            yield node.attr
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+def test_every_name_is_used():
+    everywhere = {name for module in NAMES for name in used(tree(module))} | OVERRIDDEN | FOR_USERS
+    for module in NAMES:
+        unused = {name for name in defined(tree(module)) if not name.startswith("__")} - everywhere
+        assert not unused, module
+
+
+@pytest.mark.parametrize(
+    ("said", "home"),
+    [
+        (lambda name: "importlib.metadata" in imported(name), "version"),  # which version this is
+        (lambda name: "---:" in {text.strip() for text in used(tree(name))}, "markdown"),  # Markdown tables
+    ],
+    ids=["version", "Markdown"],
+)
+def test_what_is_said_in_one_place(said, home):
+    assert [name for name in NAMES if said(name)] == [home]
+
+
+def test_only_sources_know_kinds_of_parts():
+    homes = {"rankmeter.sources.text", "rankmeter.sources.tables", "rankmeter.sources.frames"}
+    assert {name for name in NAMES if imported(name) & homes} <= {"sources/source", "sources/frames"}
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_nobody_uses_the_network(name):
     assert not packages(name) & {"socket", "urllib3", "requests", "http", "fsspec"}
@@ -138,6 +253,18 @@ def test_layers_do_not_look_upwards(name):
         assert not {module for module in own if module.startswith("rankmeter.cli")}
     if name.startswith("sources/") or name in {"checks", "schema", "errors", "fields", "words"}:
         upper = {"pipeline", "passes", "result", "ranking", "qrels", "api", "store", "segments", "summary"}
+        upper |= {
+            "notices",
+            "scattered",
+            "dealing",
+            "shares",
+            "matching",
+            "sinks",
+            "demo",
+            "notation",
+            "request",
+            "catalogue",
+        }
         assert not {module for module in own if module.split(".")[1] in upper}
 
 

@@ -396,3 +396,40 @@ def test_standard_input(small, tmp_path):
     expected = measured(small.qrels, small.run).summary.filter(pl.col("measure") == "AP")["mean"][0]
     assert answer["groups"][0]["measures"]["AP"]["mean"] == expected
     assert answer["run"] == "r"
+
+
+LIST = {"q": {"d": 1.0}}
+FRAME = pl.DataFrame({"query_id": ["q"], "doc_id": ["d"], "score": [1.0]})
+
+
+@pytest.mark.parametrize(
+    ("run", "names", "means"),
+    [
+        (LIST, ["run"], [1.0]),
+        ({"q0": {}, **LIST}, ["run"], [1.0]),
+        ({**LIST, "q0": {}}, ["run"], [1.0]),
+        ({"A": LIST, "B": {}}, ["A", "B"], [1.0, 0.0]),
+        ({"A": {}, "B": LIST}, ["A", "B"], [0.0, 1.0]),
+        ({"A": {}, "B": {}, "C": LIST}, ["A", "B", "C"], [0.0, 0.0, 1.0]),
+        ({"A": {}, "B": FRAME}, ["A", "B"], [0.0, 1.0]),
+        ({"A": FRAME, "B": {}}, ["A", "B"], [1.0, 0.0]),
+        ({"A": {"q": {}}, "B": LIST}, ["A", "B"], [0.0, 1.0]),
+        ({"q": {}}, ["run"], [0.0]),
+        ({}, ["run"], [0.0]),
+    ],
+)
+def test_dicts_are_one_run_or_names_of_runs(run, names, means):
+    result = rankmeter.evaluate({"q": {"d": 1}}, run, "RR")
+    assert (list(result.runs), result.summary["mean"].to_list()) == (names, means)
+
+
+@pytest.mark.parametrize("judged", [pl.String, pl.Int64])
+@pytest.mark.parametrize("found", [pl.String, pl.Int64])
+@pytest.mark.parametrize("query", [pl.String, pl.Int64])
+def test_whether_a_query_is_a_document(query, found, judged):
+    frame = pl.DataFrame({"query_id": ["7"], "doc_id": ["7"]}).with_columns(pl.col("query_id").cast(query))
+    qrels = frame.with_columns(pl.col("doc_id").cast(judged), grade=1)
+    run = frame.with_columns(pl.col("doc_id").cast(found), score=1.0)
+    codes = {warning.code for warning in rankmeter.evaluate(qrels, run, "RR").warnings}
+    not_comparable = query == pl.String and found == judged == pl.Int64  # as the guide says
+    assert ("query-is-document" in codes) != not_comparable

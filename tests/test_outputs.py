@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -18,7 +19,9 @@ from polars.testing import assert_frame_equal
 import rankmeter
 from rankmeter import sinks
 from rankmeter.cli import main
+from rankmeter.cli.results import per_query_sheets
 from rankmeter.errors import StorageError, UsageError
+from rankmeter.result import Result
 
 SMALL = inputs.collection(seed=2)
 READERS = {
@@ -176,6 +179,49 @@ def test_markdown(result, tmp_path):
     assert cells[0] == result.summary.columns
     rows = [["" if value is None else str(value) for value in row] for row in result.summary.rows()]
     assert cells[2:] == rows
+
+
+@pytest.mark.parametrize("value", ["a|b", "|", "a\\", "\\|", "a\nb", "a\r\nb", "`a`", "\\\\n"], ids=repr)
+@pytest.mark.parametrize("printed", [True, False], ids=["printed", "written"])
+def test_markdown_cells_are_one_cell_each(value, printed, tmp_path, capsys):
+    qrels = pl.DataFrame({"query_id": ["q"], "doc_id": ["d"], "grade": [1], "part": [value]})
+    qrels.write_parquet(tmp_path / "q.parquet")
+    (tmp_path / "r.run").write_text("q Q0 d 1 1 t\n", encoding="utf-8")
+    paths = [str(tmp_path / name) for name in ("q.parquet", "r.run")]
+    assert main(["evaluate", *paths, "-m", "RR", "--by", "part", "--format", "markdown"]) == 0
+    text = capsys.readouterr().out if printed else rankmeter.evaluate(*paths, "RR", by="part").show()
+    (line,) = [line for line in text.splitlines() if line.startswith("| ") and "1.0" in line and "all" not in line][-1:]
+    cells = [cell.strip() for cell in re.split(r"(?<!\\)(?:\\\\)*\|", line.replace("\\\\", "\1"))[1:-1]]
+    assert len(cells) == (3 if printed else 6)
+    shown = value.replace("\r", "\\r").replace("\n", "\\n") if printed else value.replace("\r", " ").replace("\n", " ")
+    assert cells[0 if printed else 1].replace("\\|", "|").replace("\1", "\\") == shown
+
+
+@pytest.mark.parametrize("form", ["json", "csv", "tsv", "table", "markdown"])
+def test_values_per_query_are_made_once_for_all_runs(form, tmp_path, monkeypatch, capsys):
+    SMALL.qrels.write_parquet(tmp_path / "q.parquet")
+    names = [f"run {number}" for number in range(6)]
+    runs = [SMALL.run.head(5 * number).with_columns(run=pl.lit(name)) for number, name in enumerate(names)]
+    pl.concat(runs).write_parquet(tmp_path / "r.parquet")
+    made = []
+    whole = Result.per_query.fget
+    monkeypatch.setattr(Result, "per_query", property(lambda self: made.append(1) or whole(self)))
+    monkeypatch.chdir(tmp_path)
+    asked = ["evaluate", "q.parquet", "r.parquet", "-m", "RR", "--missing-queries", "skip", "-q", "--format", form]
+    assert main(asked) == 0
+    out = capsys.readouterr().out
+    assert made == [1]
+    assert all(name in out for name in names[1:])
+    if form == "json":
+        expected = rankmeter.evaluate("q.parquet", "r.parquet", "RR", missing_queries="skip").per_query
+        for run in json.loads(out)["runs"]:
+            rows = expected.filter(pl.col("run") == run["run"]).rows(named=True)
+            assert run["per_query"] == rows
+
+
+def test_a_run_without_a_row_has_an_empty_table_of_values():
+    result = rankmeter.evaluate(SMALL.qrels, {"a": SMALL.run, "b": SMALL.run.clear()}, "RR", missing_queries="skip")
+    assert [len(sheet.rows) for sheet in per_query_sheets(result)] == [result.per_query.height, 0]
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import polars as pl
 import pytest
 
 import rankmeter
+from rankmeter.cli import main
 from rankmeter.errors import DataError, UsageError
 
 QRELS = pl.DataFrame(
@@ -209,12 +210,6 @@ def test_a_segment_named_like_a_column_of_the_output(name):
         measured(QRELS.with_columns(pl.lit("x").alias(name)) if name != "query_id" else QRELS, by=name)
 
 
-@pytest.mark.parametrize("name", ["query_id", "doc_id", "grade", "score", "rank", "run", "doc_ids", "scores", "ranks"])
-def test_a_role_is_no_segment(name):
-    with pytest.raises(UsageError, match=f'cannot be called "{name}"'):
-        measured(by=name)
-
-
 def test_a_segment_named_like_a_measure():
     with pytest.raises(UsageError, match="RR"):
         measured(marked(QRELS, "RR"), by="RR")
@@ -228,3 +223,62 @@ def test_a_segment_that_no_input_has():
 def test_a_segment_given_twice():
     with pytest.raises(UsageError, match="market"):
         measured(marked(QRELS), by=["market", "market"])
+
+
+ROLES = ["query_id", "doc_id", "grade", "score", "rank", "run", "tag", "doc_ids", "grades", "scores", "ranks"]
+
+
+def both(form):
+    """Judgements and a run that have every role of their form."""
+    qrels, run = QRELS.rename({"grade": "rel"}), RUN.with_columns(rank=pl.Series([1, 1, 2, 1]), run=pl.lit("r"))
+    if form == "lists":
+        qrels, run = (
+            frame.group_by([name for name in ("query_id", "run") if name in frame.columns], maintain_order=True).all()
+            for frame in (qrels, run)
+        )
+        run = run.rename({"doc_id": "doc_ids", "score": "scores", "rank": "ranks"})
+    return qrels, run
+
+
+@pytest.mark.parametrize("face", ["python", "command line"])
+@pytest.mark.parametrize("form", ["rows", "lists", "trec", "log"])
+@pytest.mark.parametrize("role", ROLES)
+def test_a_role_is_no_segment(role, form, face, tmp_path, capsys):
+    qrels, run = both(form)
+    paths = [str(tmp_path / "q.parquet"), str(tmp_path / "r.parquet")]
+    if form == "log":
+        paths = ["--labelled", str(tmp_path / "log.parquet")]
+        run.with_columns(label=1).write_parquet(paths[1])
+    elif form == "trec":
+        paths = [str(tmp_path / "q.qrels"), str(tmp_path / "r.run")]
+        (tmp_path / "q.qrels").write_text("q1 0 a 1\n")
+        (tmp_path / "r.run").write_text("q1 Q0 a 1 2.0 r\n")
+    else:
+        qrels.write_parquet(paths[0])
+        run.write_parquet(paths[1])
+    if face == "command line":
+        assert main(["evaluate", *paths, "--by", role]) == 2
+        assert f"{role}" in capsys.readouterr().err
+    else:
+        inputs = {"labelled": paths[1]} if form == "log" else {"qrels": paths[0], "run": paths[1]}
+        with pytest.raises(UsageError, match=rf"\b{role}\b"):
+            rankmeter.evaluate(**inputs, by=role)
+
+
+@pytest.mark.parametrize("role", [role for role in ROLES if role not in ("query_id", "run")])
+def test_the_queries_table_may_name_a_segment_like_a_role(role):
+    queries = marked(pl.DataFrame({"query_id": list(RR)}), role)
+    assert groups(measured(by=role, queries=queries), role) == EXPECTED
+
+
+@pytest.mark.parametrize("name", ["query", "input", "number", "row", "label", "group", "Q0", "\t", " group"])
+@pytest.mark.parametrize("order", ["given", "shuffled"])
+def test_a_segment_of_the_run_may_have_any_other_name(name, order):
+    run = marked(RUN, name)
+    run = run if order == "given" else run.sample(fraction=1, shuffle=True, seed=1)
+    assert groups(measured(run=run, by=name), name) == EXPECTED
+
+
+@pytest.mark.parametrize("name", ["query", "input", "tag", "scores", "label and more", "\t", " group"])
+def test_a_segment_of_the_qrels_may_have_any_other_name(name):
+    assert groups(measured(marked(QRELS, name), by=name), name) == EXPECTED

@@ -25,6 +25,9 @@ FEW_HASHES = 1 << 18
 LARGEST_EXACT = 2.0**53
 """Integers up to here are the same as float64."""
 
+INEXACT = "would change as a float64; use smaller integers, or floats"
+"""The rule on integers that have no equal among float64."""
+
 
 @dataclass(frozen=True, slots=True)
 class Notice:
@@ -176,9 +179,10 @@ class _Rows:
             return series.cast(pl.String).cast(pl.Float64)
         typed = series.cast(pl.Float64)
         if series.dtype.is_integer() and (typed.abs() >= LARGEST_EXACT).any():
+            # what rounds to a float beyond the type comes back as null
             lost = typed.cast(series.dtype, strict=False).ne_missing(series)
             if lost.any():
-                self.refuse(lost, series, "would change as a float64; use smaller integers, or floats")
+                self.refuse(lost, series, INEXACT)
         return typed
 
     def _parsed(self, series: pl.Series, column: Column) -> pl.Series:

@@ -14,13 +14,14 @@ import pickle
 import stat
 import tempfile
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
 from numba.core.caching import FunctionCache
 from numba.extending import overload, register_jitable
+
+from rankmeter.version import package_version
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -51,10 +52,12 @@ def substitute(function: Callable[..., Any], other: Callable[..., Any]) -> None:
 def cache_folder() -> Path | None:
     """The folder of the cache for this version of the code, or None where nothing can be written."""
     for base in _candidates():
-        folder = base / f"{_version()}-{_source_digest()[:16]}"
+        folder = base / f"{package_version()}-{_source_digest()[:16]}"
         try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            _check_owner(folder)
+            base.parent.mkdir(parents=True, exist_ok=True)
+            for level in (base, folder):
+                level.mkdir(mode=stat.S_IRWXU, exist_ok=True)
+                _check_owner(level)
             tempfile.TemporaryFile(dir=folder).close()
         except OSError:
             continue
@@ -80,17 +83,9 @@ def _candidates() -> list[Path]:
 def _check_owner(folder: Path) -> None:
     """Refuse a folder that somebody else could fill: cached code is run."""
     if hasattr(os, "getuid"):
-        for place in (folder.parent, folder):
-            status = place.stat()
-            if status.st_uid != os.getuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-                raise PermissionError(f"{place} is open to others")
-
-
-def _version() -> str:
-    try:
-        return version("rankmeter")
-    except PackageNotFoundError:  # run from a source tree
-        return "source"
+        status = folder.stat()
+        if status.st_uid != os.getuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            raise PermissionError(f"{folder} is open to others")
 
 
 @functools.cache

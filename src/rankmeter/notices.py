@@ -12,7 +12,6 @@ from rankmeter.passes import Pass
 from rankmeter.qrels import QrelsIndex
 from rankmeter.request import Request
 from rankmeter.sources.source import Source
-from rankmeter.sources.text import TextPart
 
 COUNTED = {
     "queries-unjudged": "{queries} of the run not judged and left out",
@@ -28,7 +27,7 @@ COUNTED = {
 def input_notices(sources: Sequence[Source], request: Request, index: QrelsIndex) -> Iterator[Notice]:
     """Warnings that concern the files and the judgements."""
     for source in sources:
-        marked = [part.label for part, _ in source.parts if isinstance(part, TextPart) and part.has_mark]
+        marked = [part.label for part, _ in source.parts if part.has_mark]
         if marked:
             yield _notice("byte-order-mark", "a byte-order mark was left out of {count} files", len(marked), marked)
         if source.rows == 0:

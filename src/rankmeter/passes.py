@@ -64,6 +64,23 @@ class Silent:
 
 
 @dataclass(frozen=True, slots=True)
+class Within:
+    """Tells of the progress of one run among several that go on at once."""
+
+    whole: Progress
+
+    def start(self, rows: int | None, size: int) -> None:
+        """The whole has begun already."""
+
+    def advance(self, rows: int, queries: int) -> None:
+        """So many more rows and queries are done."""
+        self.whole.advance(rows, queries)
+
+    def finish(self) -> None:
+        """The whole goes on."""
+
+
+@dataclass(frozen=True, slots=True)
 class Prepared:
     """What is made of the judgements and the queries table before lists can be matched."""
 

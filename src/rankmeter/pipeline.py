@@ -1,7 +1,7 @@
 """The pipeline: inputs are opened, judgements indexed, runs matched and measured, values gathered into a result."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,8 @@ from rankmeter.errors import DataError, UsageError, shortened
 from rankmeter.ids import Share
 from rankmeter.limits import Budget
 from rankmeter.notices import check_overlap, input_notices, run_notices, segment_notices
-from rankmeter.parallel import SMALL_ROWS, beside
-from rankmeter.passes import Pass, Prepared, Progress, Silent, Work, contiguous
+from rankmeter.parallel import SMALL_ROWS, beside, in_order
+from rankmeter.passes import Pass, Prepared, Progress, Silent, Within, Work, contiguous
 from rankmeter.qrels import QrelsIndex, build_index
 from rankmeter.ranking import Matcher, Order
 from rankmeter.request import Reading, Request, RunInput
@@ -24,7 +24,6 @@ from rankmeter.segments import Segments, check_segments
 from rankmeter.shares import Evaluation, lightened, together
 from rankmeter.sources.paths import stem_of
 from rankmeter.sources.source import Source, Spec, open_source
-from rankmeter.sources.text import TextPart
 from rankmeter.store import ScatteredRows, Store
 
 LEAST_JUDGEMENT = 8
@@ -52,7 +51,7 @@ def execute(request: Request, progress: Progress | None = None) -> Result:
     names = [_run_name(given, source) for given, source in runs]
     _check_names(names)
     sources = [source for _, source in runs]
-    check_segments(request, [judgements, *([queries] if queries else [])], sources)
+    check_segments(request, [*([queries] if queries else []), judgements], sources)
     budget = Budget.of(request.resources.memory)
     inputs, shares = Inputs(judgements, queries, sources, names), budget.shares(_size_of(judgements))
     done = [_evaluate(request, inputs, Share(number, shares), budget, progress) for number in range(shares)]
@@ -89,13 +88,26 @@ def _evaluate(request: Request, inputs: Inputs, share: Share, budget: Budget, pr
 
     with beside(prepare, small=small) as prepared:
         work = Work(judgements.label, prepared, share, request.resources, budget, progress or Silent())
-        passes = [
-            _evaluate_run(source, name, request, work) for source, name in zip(inputs.runs, inputs.names, strict=True)
-        ]
+        passes = _evaluate_runs(request, inputs, work)
     found = prepared.result()
     segments = found.segments
     done = Evaluation(found.index, segments.frame(), segments.from_run, found.notices, tuple(passes))
     return done if share.of == 1 else lightened(done)
+
+
+def _evaluate_runs(request: Request, inputs: Inputs, work: Work) -> list[Pass]:
+    """All lists of all inputs; small inputs, which are one batch each, are read side by side."""
+    named = list(zip(inputs.runs, inputs.names, strict=True))
+    rows = [source.rows for source in inputs.runs]
+    if len(named) == 1 or any(count is None or count > work.batch_rows for count in rows):
+        return [_evaluate_run(source, name, request, work) for source, name in named]
+    work.progress.start(sum(count for count in rows if count), sum(source.size for source in inputs.runs))
+    inside = replace(work, progress=Within(work.progress))
+    try:
+        jobs = in_order(work.threads, iter(named), lambda one: _evaluate_run(one[0], one[1], request, inside))
+        return list(jobs)
+    finally:
+        work.progress.finish()
 
 
 def _check_request(request: Request) -> None:
@@ -168,7 +180,7 @@ def _run_name(given: RunInput, source: Source) -> str:
     if given.name is not None:
         return given.name
     if "tag" in source.columns:
-        tags = {part.first_tag() for part, _ in source.parts if isinstance(part, TextPart)}
+        tags = {part.first_tag() for part, _ in source.parts}
         if len(tags) == 1 and (tag := tags.pop()) is not None:
             return tag
     if not isinstance(given.data, (str, Path)):

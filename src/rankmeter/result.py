@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +12,14 @@ import polars as pl
 
 from rankmeter.checks import Notice, Tally
 from rankmeter.ids import Array
+from rankmeter.markdown import pipe_table
 from rankmeter.notation import Asked
 from rankmeter.qrels import QrelsIndex
 from rankmeter.request import Request
 from rankmeter.sinks import ROW_GROUP, check_target, write_frames, write_text
 from rankmeter.store import RunValues
 from rankmeter.summary import Cell, Groups, cells, group
+from rankmeter.version import package_version
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,23 +270,11 @@ def markdown(frame: pl.DataFrame) -> str:
 
     >>> print(markdown(pl.DataFrame({"a": [1.5]})), end="")
     | a |
-    | --- |
+    | ---: |
     | 1.5 |
     """
-
-    def line(cells: list[str]) -> str:
-        return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |\n"
-
-    head = line(frame.columns) + line(["---"] * frame.width)
-    return head + "".join(line(["" if value is None else str(value) for value in row]) for row in frame.iter_rows())
-
-
-def package_version() -> str:
-    """The version of the installed package."""
-    try:
-        return version("rankmeter")
-    except PackageNotFoundError:  # run from a source tree
-        return "0+source"
+    rows = (["" if value is None else str(value) for value in row] for row in frame.iter_rows())
+    return pipe_table(frame.columns, rows, [kind.is_numeric() for kind in frame.dtypes]) + "\n"
 
 
 def _joined(arrays: list[Array]) -> Array:

@@ -6,7 +6,7 @@ file, from which a box takes its rows later: memory holds one box per thread, wh
 
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,7 +23,7 @@ from rankmeter.qrels import two_values
 from rankmeter.ranking import RankedLists, falling
 from rankmeter.sources.base import Batch
 from rankmeter.spill import Block, Spill
-from rankmeter.words import INTEGER, LONG, LOW_HALF, SHORT, Ids
+from rankmeter.words import INTEGER, LONG, LOW_HALF, Ids
 
 Array = np.ndarray[Any, Any]
 
@@ -175,6 +175,17 @@ def moved(held: Held, target: Array, size: int) -> Array:
     return out
 
 
+def gathered(parts: Sequence[Array], target: Array, width: int = INTEGER) -> Array:
+    """Words that lie in several arrays in their new places; `width` says how many belong together, like that of ids."""
+    each = 1 if width == INTEGER else 2
+    out, start = np.empty(each * len(target), np.uint64), 0
+    for part in parts:
+        size = len(part) // each
+        dealing.scatter(Ids(part.ctypes.data, size, width, 0), target[start : start + size], each, out)
+        start += size
+    return out
+
+
 def _words_of(values: Array) -> Held:
     """Values of 64 bits as if they were ids."""
     return Held(Ids(values.ctypes.data, len(values), INTEGER, 0), values)
@@ -208,7 +219,7 @@ class _Collector:
     def evaluate(self, box: int) -> None:
         """Evaluate the queries of a box."""
         attempt, first = self.attempt, box << self.boxes.shift
-        tag = self._column("tag", box)
+        tag = np.concatenate(self._column("tag", box))
         if not len(tag):
             return
         lists, extra, runs = tag.view(np.int64) - first, None, 1
@@ -222,42 +233,39 @@ class _Collector:
         query_id = attempt.work.index.queries.series[query]
         heads = pl.DataFrame()
         if extra is not None:
-            heads = self._heads(moved(_words_of(extra), target, len(tag)).view(np.int64), offsets, query_id)
+            heads = self._heads(gathered([extra], target).view(np.int64), offsets, query_id)
         ranked = RankedLists(query_id, offsets, self._documents(box, target), *self._order(box, target), heads)
         attempt.evaluate(ranked, query)
         attempt.work.progress.advance(len(tag) - len(tag) // 2, len(query))
 
-    def _column(self, name: str, box: int) -> Array:
-        """A column of a box, in the order in which its rows came."""
-        return np.concatenate(
-            [block.take(name, int(block.starts[box]), int(block.starts[box + 1])) for block in self.dealt]
-        )
+    def _column(self, name: str, box: int, width: int = 1) -> list[Array]:
+        """The words of a column of a box, batch by batch."""
+        return [
+            block.take(name, width * int(block.starts[box]), width * int(block.starts[box + 1])) for block in self.dealt
+        ]
 
     def _order(self, box: int, target: Array) -> tuple[Array, Array | None]:
         """The key of each row, and a rank column to compare it with."""
         rank = None
         if "rank" in self.dealt[0].names:
-            rank = moved(_words_of(self._column("rank", box)), target, len(target)).view(np.float64)
+            rank = gathered(self._column("rank", box), target).view(np.float64)
             rank.flags.writeable = False
         if "key" not in self.dealt[0].names:
             return falling(len(target)), rank
-        key = moved(_words_of(self._column("key", box)), target, len(target)).view(np.float64)
+        key = gathered(self._column("key", box), target).view(np.float64)
         key.flags.writeable = False
         return key, rank
 
     def _documents(self, box: int, target: Array) -> Held:
         """The documents of a box, each list's together."""
-        parts: list[Array] = []
+        width = max(block.width for block in self.dealt)
+        parts = self._column("words", box, 1 if width == INTEGER else 2)
         texts: list[Array] = []
-        for block in self.dealt:
-            width = 1 if block.width == INTEGER else 2
-            parts.append(block.take("words", width * int(block.starts[box]), width * int(block.starts[box + 1])))
+        for part, block in zip(parts, self.dealt, strict=True):
             if block.width == LONG:
-                dealing.set_buffer(parts[-1], len(texts))
+                dealing.set_buffer(part, len(texts))
                 texts.append(block.take("texts", int(block.text_starts[box]), int(block.text_starts[box + 1])))
-        together = np.concatenate(parts)
-        width = max((block.width for block in self.dealt), default=SHORT)
-        words = moved(Held(Ids(together.ctypes.data, len(target), width, 0), together), target, len(target))
+        words = gathered(parts, target, width)
         addresses = np.array([text.ctypes.data for text in texts], np.int64)
         ids = Ids(words.ctypes.data, len(target), width, addresses.ctypes.data)
         return Held(ids, words, addresses, texts)

@@ -118,7 +118,11 @@ GRADE = Column(
 LABEL = Column(GRADE.name, GRADE.types, GRADE.meaning, names=GRADE.names, nullable=True)
 SCORE = Column("score", NUMBER, "Higher is better.", required=False, names=("sim", "similarity"))
 RANK = Column(
-    "rank", ("integer", "float"), "Lower is better, any first value.", required=False, names=("position", "pos")
+    "rank",
+    ("integer", "float"),
+    "Lower is better, any first value; null in no row, also where scores order the lists.",
+    required=False,
+    names=("position", "pos"),
 )
 RUN = Column(
     "run", ("text", "integer"), "The system that made the list.", required=False, names=("run_id", "run_name", "system")

@@ -10,36 +10,56 @@ from rankmeter.errors import DataError, UsageError
 from rankmeter.ids import Array, list_heads
 from rankmeter.qrels import QrelsIndex, per_query, two_values
 from rankmeter.request import Request
-from rankmeter.schema import PER_QUERY, QRELS, QRELS_LISTS, RUN_LISTS, RUN_TABLE, SUMMARY
+from rankmeter.schema import PER_QUERY, QRELS, QRELS_LISTS, QUERIES, RUN_LISTS, RUN_TABLE, SUMMARY
 from rankmeter.sources.source import Source
+
+QUERY, INPUT = "\1query", "\1input"
+"""Columns beside segments, which may have any name that a file can give."""
+
+ROLES = {
+    True: {column.name for table in (QRELS, QRELS_LISTS, RUN_TABLE) for column in table.columns},
+    False: {column.name for table in (RUN_TABLE, RUN_LISTS) for column in table.columns} | {"tag"},
+}
+"""Whether an input holds judgements -> what its rows are made of, none of which is a segment."""
 
 
 def check_segments(request: Request, before: Sequence[Source], runs: Sequence[Source]) -> None:
-    """Refuse a segment that no input has, that is asked for twice, or that is named like a column of the output.
+    """Refuse a segment that no input has, that is asked for twice, or whose name says something else already.
 
     Args:
         request: the segments and measures.
-        before: the inputs that are asked first: the queries table and the qrels.
+        before: the inputs that are asked first: the queries table, if there is one, and the qrels.
         runs: the runs, each of which must have what these lack.
 
     Raises:
         UsageError: naming the column.
     """
     taken = {column.name for table in (PER_QUERY, SUMMARY) for column in table.columns}
-    taken |= {column.name for table in (QRELS, RUN_TABLE, QRELS_LISTS, RUN_LISTS) for column in table.columns}
     taken |= {asked.name for asked in request.measures}
     for name in request.by:
         if request.by.count(name) > 1:
             raise UsageError(f"the segment {name} is asked for twice")
         if name in taken:
-            raise UsageError(
-                f'a segment cannot be called "{name}", which is a column of the output or of the inputs; rename it'
-            )
-        if any(name in source.columns for source in before):
+            raise UsageError(f'a segment cannot be called "{name}", which is a column of the output; rename it')
+        if any(_has(source, name, judged=True) for source in before):
             continue
         for source in runs:
-            if name not in source.columns:
+            if not _has(source, name, judged=False):
                 raise UsageError(f'no input has a column "{name}" for --by; {source.label} has none of that name')
+
+
+def _has(source: Source, name: str, *, judged: bool) -> bool:
+    """Whether an input has a segment of that name.
+
+    Raises:
+        UsageError: the name is a role of its rows, and so not the same in all rows of a query.
+    """
+    if name in source.columns and source.table is not QUERIES and name in ROLES[judged]:
+        raise UsageError(
+            f"the column {source.columns[name]} of {source.label} is the {name} of each row and no segment; "
+            f'name another column, or give "{name}" per query in a queries table (--queries)'
+        )
+    return name in source.columns
 
 
 class Segments:
@@ -63,10 +83,9 @@ class Segments:
     def add(self, query: Array, heads: pl.DataFrame, label: str) -> None:
         """Keep the segments of judged lists."""
         if self.from_run:
-            judged = pl.Series("query", query) >= 0
-            columns = [pl.Series("query", query), *(heads[name] for name in self.from_run)]
+            columns = [pl.Series(QUERY, query), *(heads[name] for name in self.from_run)]
             with self._lock:
-                self._parts.append(pl.DataFrame(columns).filter(judged).with_columns(input=pl.lit(label)))
+                self._parts.append(pl.DataFrame(columns).filter(query >= 0).with_columns(pl.lit(label).alias(INPUT)))
 
     def frame(self) -> pl.DataFrame:
         """One row per query with its segments.
@@ -82,15 +101,15 @@ class Segments:
 
     def _from_parts(self) -> pl.DataFrame:
         """The segments that the runs held, one row per query, null for queries without results."""
-        every = pl.concat(self._parts, how="vertical_relaxed").unique(["query", *self.from_run], keep="any")
-        again = every.filter(pl.col("query").is_duplicated()).sort("query", *self.from_run)
+        every = pl.concat(self._parts, how="vertical_relaxed").unique([QUERY, *self.from_run], keep="any")
+        again = every.filter(pl.col(QUERY).is_duplicated()).sort(QUERY, *self.from_run)
         if again.height:
-            number, text = again["query"][0], self._index.query_text()
-            pair = again.filter(pl.col("query") == number)
+            number, text = again[QUERY][0], self._index.query_text()
+            pair = again.filter(pl.col(QUERY) == number)
             name = next(name for name in self.from_run if pair[name][0] != pair[name][1])
-            raise DataError(two_values(pair["input"][0], name, text[number], pair[name][0], pair[name][1]))
-        numbers = pl.DataFrame({"query": np.arange(len(self._index))})
-        return numbers.join(every, on="query", how="left", maintain_order="left")
+            raise DataError(two_values(pair[INPUT][0], name, text[number], pair[name][0], pair[name][1]))
+        numbers = pl.DataFrame({QUERY: np.arange(len(self._index))})
+        return numbers.join(every, on=QUERY, how="left", maintain_order="left")
 
 
 def from_queries(source: Source, index: QrelsIndex, by: Sequence[str]) -> dict[str, pl.Series]:

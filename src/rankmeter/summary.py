@@ -29,9 +29,9 @@ def group(by: pl.DataFrame, n_queries: int) -> Groups:
         return Groups(by, np.zeros(n_queries, np.int64))
     values = by.unique().sort(by.columns, nulls_last=True)
     numbered = by.join(
-        values.with_row_index(" group"), on=by.columns, how="left", nulls_equal=True, maintain_order="left"
+        values.with_row_index("\1group"), on=by.columns, how="left", nulls_equal=True, maintain_order="left"
     )
-    return Groups(values, numbered[" group"].cast(pl.Int64).to_numpy())
+    return Groups(values, numbered["\1group"].cast(pl.Int64).to_numpy())
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ def f_of(p: float, r: float, beta: float) -> float:
     ),
     trec_cut="P",
     without_k="SetP",
-    laws="swap replacement tail unretrieved",
+    laws="swap replacement tail padding unretrieved",
 )
 def precision(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: int, rel: float, norm: int) -> float:
     """Relevant documents among the first k / k. With norm=retrieved the divisor is min(k, retrieved)."""
@@ -88,7 +88,7 @@ def recall(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: int, rel:
     parameters=(K_REQUIRED, REL),
     without_k="SetF",
     needs_all_relevant=True,
-    laws="swap tail unretrieved",
+    laws="swap tail padding unretrieved",
 )
 def f1(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: int, rel: float) -> float:
     """2 P R / (P + R) with precision P and recall R at k; 0 where both are 0."""
@@ -103,7 +103,7 @@ def f1(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: int, rel: flo
     parameters=(K_REQUIRED, REL, BETA),
     without_k="SetF",
     needs_all_relevant=True,
-    laws="swap tail unretrieved",
+    laws="swap tail padding unretrieved",
 )
 def f_beta(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: int, rel: float, beta: float) -> float:
     """(1 + beta²) P R / (beta² P + R) with precision P and recall R at k; 0 where both are 0."""
@@ -216,7 +216,7 @@ def set_precision(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, rel: 
     parameters=(REL,),
     trec="set_recall",
     needs_all_relevant=True,
-    laws="swap padding unretrieved ideal",
+    laws="swap replacement padding unretrieved ideal",
 )
 def set_recall(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, rel: float) -> float:
     """Relevant documents retrieved / relevant documents."""
@@ -230,7 +230,7 @@ def set_recall(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, rel: flo
     parameters=(REL, BETA),
     trec="set_F",
     needs_all_relevant=True,
-    laws="swap unretrieved",
+    laws="swap replacement unretrieved",
 )
 def set_f(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, rel: float, beta: float) -> float:
     """(1 + beta²) P R / (beta² P + R) with precision P and recall R of the whole list; 0 where both are 0."""

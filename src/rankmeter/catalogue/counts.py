@@ -14,7 +14,7 @@ COUNT = (0.0, math.inf)
     source="ir_measures 0.4, as a check of how complete the judgements are",
     parameters=(K,),
     empty="as defined: judged non-relevant documents count",
-    laws="deep",
+    laws="replacement tail unretrieved ideal deep",
 )
 def judged(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: int) -> float:
     """Judged documents among the first k / min(k, retrieved); a negative grade is a judgement."""

@@ -15,7 +15,7 @@ Kernel = Callable[..., float]
 F = TypeVar("F", bound=Callable[..., Any])
 
 LAWS = {
-    "swap": "moving the better of two neighbours up never lowers it",
+    "swap": "moving a neighbour up that is as good or better never lowers it; unjudged is as good as judged 0 or below",
     "replacement": "raising the grade of a retrieved document never lowers it",
     "tail": "documents below the cut-off do not matter",
     "padding": "unjudged documents at the end change nothing",

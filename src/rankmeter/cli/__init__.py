@@ -13,6 +13,7 @@ from rankmeter.cli.exits import Session, guarded
 from rankmeter.cli.measures import measures
 from rankmeter.cli.options import Debug
 from rankmeter.cli.schema import schema
+from rankmeter.version import package_version
 
 app = typer.Typer(
     name="rankmeter",
@@ -27,12 +28,7 @@ for command in (evaluate, measures, schema, demo):
 
 def _version(asked: bool) -> None:
     if asked:
-        from importlib.metadata import PackageNotFoundError, version
-
-        try:
-            typer.echo(f"rankmeter {version('rankmeter')}")
-        except PackageNotFoundError:
-            typer.echo("rankmeter, run from a source tree")
+        typer.echo(f"rankmeter {package_version()}")
         raise typer.Exit
 
 

@@ -49,11 +49,7 @@ def guarded(work: Callable[[], Any], session: Session) -> int:
         return TERMINATED
     except BrokenPipeError:
         return _after_closed_pipe()
-    except Exception as error:
-        return _after_error(error, session)
-    except BaseException as error:
-        if type(error).__name__ != "PanicException":  # of Polars, which is no Exception
-            raise
+    except BaseException as error:  # the panics of polars are no Exception
         return _after_error(error, session)
 
 

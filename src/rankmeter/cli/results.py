@@ -41,8 +41,9 @@ def _with_queries(result: "Result") -> dict[str, Any]:
 
 def _by_run(result: "Result") -> "dict[str, pl.DataFrame]":
     """Run -> the rows of its queries."""
-    parts = result.per_query.partition_by("run", as_dict=True)
-    return {run: parts.get((run,), result.per_query[:0]) for run in result.runs}
+    frame = result.per_query  # made anew each time
+    parts = frame.partition_by("run", as_dict=True)
+    return {run: parts.get((run,), frame[:0]) for run in result.runs}
 
 
 def _print_separated(result: "Result", form: Format, *, per_query: bool) -> None:

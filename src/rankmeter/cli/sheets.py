@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rankmeter.errors import shortened
+from rankmeter.markdown import pipe_table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -129,12 +130,7 @@ def markdown(sheet: Sheet) -> str:
     | --- | ---: |
     | RR | 0.5000 |
     """
-    rules = ["---" if number < sheet.texts else "---:" for number in range(len(sheet.header))]
-    lines = [_pipes(sheet.header), "| " + " | ".join(rules) + " |", *(_pipes(row) for row in sheet.rows)]
+    table = pipe_table(sheet.header, sheet.rows, [number >= sheet.texts for number in range(len(sheet.header))])
     title = [sheet.title, ""] if sheet.title else []
     notes = ["", *(f"{note}  " for note in sheet.notes)] if sheet.notes else []
-    return "\n".join([*title, *lines, *notes])
-
-
-def _pipes(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cell.replace("\\", "\\\\").replace("|", "\\|") for cell in cells) + " |"
+    return "\n".join([*title, table, *notes])

@@ -26,7 +26,7 @@ class Batch:
 
 
 class Part(Protocol):
-    """One file or frame of an input.
+    """One file or frame of an input; those that inherit from it have no tag and no byte-order mark.
 
     Attributes:
         label: the path, or the name of a frame, as messages show it.
@@ -47,3 +47,12 @@ class Part(Protocol):
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[Batch]:
         """The part cut into batches of about `rows` rows, in order, with the named columns only."""
         ...
+
+    def first_tag(self) -> str | None:
+        """The tag of the first row of a TREC run; None where there is none."""
+        return None
+
+    @property
+    def has_mark(self) -> bool:
+        """Whether the file begins with a byte-order mark, which is no data."""
+        return False

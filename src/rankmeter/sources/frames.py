@@ -1,16 +1,15 @@
 """Inputs that are Python objects: frames of any library, Arrow streams, dicts of dicts."""
 
 from collections.abc import Iterable, Mapping, Set
+from numbers import Integral
 from typing import Any
 
 import polars as pl
 
+from rankmeter.checks import INEXACT
 from rankmeter.errors import DataError, UsageError, shortened
 from rankmeter.sources.columns import folded
 from rankmeter.sources.tables import FramePart
-
-LARGEST_EXACT = 2**53
-"""Integers up to here are the same as float64."""
 
 
 def part_of(data: Any, label: str, value: str, wanted: Set[str]) -> FramePart:
@@ -65,12 +64,12 @@ def _from_dicts(data: Mapping[Any, Any], label: str, value: str) -> pl.DataFrame
         query_ids += [query_id] * len(documents)
         doc_ids += documents.keys()
         values += documents.values()
-    for query_id, doc_id, number in zip(query_ids, doc_ids, values, strict=True):
-        if isinstance(number, int) and not -LARGEST_EXACT <= number <= LARGEST_EXACT and not _is_float64(number):
-            raise DataError(
-                f"{label}: the {value} {shortened(number)} of query {shortened(query_id)} and document "
-                f"{shortened(doc_id)} would change as a float64; use smaller integers, or floats"
-            )
+    kinds = set(map(type, values))
+    whole = {kind for kind in kinds if issubclass(kind, Integral) and not issubclass(kind, bool)}
+    wrong = {bool} & kinds if value == "score" else set()
+    if whole or wrong:  # a column of all values rounds integers beside floats, and casts booleans
+        _check_values(data, f"{label}: the {value}", whole, wrong)
+        values = [float(number) if type(number) in whole else number for number in values]
     columns = {"query_id": _ids(query_ids), "doc_id": _ids(doc_ids)}
     try:
         columns[value] = pl.Series(values, dtype=None if values else pl.Float64, strict=False)
@@ -79,9 +78,33 @@ def _from_dicts(data: Mapping[Any, Any], label: str, value: str) -> pl.DataFrame
     return pl.DataFrame(columns)
 
 
-def _is_float64(number: int) -> bool:
+def _check_values(
+    data: Mapping[Any, Mapping[Any, Any]], place: str, whole: Set[type[Any]], wrong: Set[type[Any]]
+) -> None:
+    """Refuse integers that are no float64, and values of wrong types.
+
+    Args:
+        data: `{query: {document: value}}`.
+        place: the input and what its values are, for messages.
+        whole: the types that are integers.
+        wrong: the types that are no numbers.
+    """
+    for query_id, documents in data.items():
+        for doc_id, number in documents.items():
+            if type(number) in whole and not _is_exact(int(number)):
+                rule = INEXACT
+            elif type(number) in wrong:
+                rule = "is no number; convert it"
+            else:
+                continue
+            document = f"query {shortened(query_id)} and document {shortened(doc_id)}"
+            raise DataError(f"{place} {shortened(number)} of {document} {rule}")
+
+
+def _is_exact(number: int) -> bool:
+    """Whether an integer is also a float64."""
     try:
-        return int(float(number)) == number
+        return float(number) == number
     except OverflowError:
         return False
 

@@ -16,8 +16,8 @@ from rankmeter.sources.base import Batch, Part
 from rankmeter.sources.columns import choose, folded
 from rankmeter.sources.frames import part_of
 from rankmeter.sources.paths import KNOWN, File, find_files, format_of
-from rankmeter.sources.tables import ArrowPart, ParquetPart
-from rankmeter.sources.text import TextPart, open_text
+from rankmeter.sources.tables import ParquetPart, open_arrow
+from rankmeter.sources.text import open_text
 
 Keys = tuple[tuple[str, str | None], ...]
 READERS = 2
@@ -74,8 +74,7 @@ class Source:
     @property
     def first_tag(self) -> str | None:
         """The tag of the first row of a TREC run."""
-        part = self.parts[0][0]
-        return part.first_tag() if isinstance(part, TextPart) else None
+        return self.parts[0][0].first_tag()
 
     @property
     def size(self) -> int:
@@ -193,7 +192,7 @@ def _open_file(file: File, spec: Spec) -> Part:
     if kind == "parquet":
         return ParquetPart(file.path, str(file.path))
     if kind == "arrow":
-        return ArrowPart(file.path, str(file.path))
+        return open_arrow(file.path, str(file.path))
     if kind == "trec":
         if spec.table in (LABELLED, QUERIES):
             raise DataError(f"{file.path}: TREC text holds qrels or runs, not a {spec.table.title.lower()} table")

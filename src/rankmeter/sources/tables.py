@@ -1,5 +1,6 @@
 """Parts that are tables already: Parquet and Arrow IPC files, and frames in memory."""
 
+import glob
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -9,10 +10,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rankmeter.errors import DataError, StorageError
-from rankmeter.sources.base import Batch
+from rankmeter.sources.base import Batch, Part
+
+ARROW = b"ARROW1"
+"""How an Arrow file begins, where it is not a stream."""
+
+DAMAGE = (OSError, UnicodeError, pa.ArrowException, pl.exceptions.PolarsError, pl.exceptions.PanicException)
+"""What is raised for files that are absent, unreadable or damaged."""
 
 
-class ParquetPart:
+class ParquetPart(Part):
     """A Parquet file, read in slices that keep to its row groups: a group that is cut is decoded twice."""
 
     is_text = False
@@ -29,16 +36,14 @@ class ParquetPart:
         try:
             self.size = path.stat().st_size
             metadata = pq.read_metadata(path)
-            self._schema = pl.read_parquet_schema(path)
-        except OSError as error:
-            raise _unreadable(label, error) from error
-        except (pa.ArrowException, pl.exceptions.PolarsError) as error:
-            raise DataError(f"{label}: truncated or not a Parquet file; write it again ({error})") from error
+            self._schema = pl.read_parquet_schema(glob.escape(str(path)))
+        except DAMAGE as error:
+            raise _unreadable(label, "truncated or not a Parquet", error) from error
         self.rows: int | None = metadata.num_rows
         groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
         self._groups = [group.num_rows for group in groups]
-        values = [group.column(i).num_values for group in groups for i in range(group.num_columns)]
-        self._longest = max(1, -(-max(values, default=0) // max(self._groups, default=1)))
+        items = [group.column(i).num_values for group in groups for i in range(group.num_columns)]
+        self._longest = max(1, -(-max(items, default=0) // max([1, *self._groups])))
 
     def schema(self) -> Mapping[str, pl.DataType]:
         """Names and types of the columns."""
@@ -48,15 +53,7 @@ class ParquetPart:
         """Slices of whole row groups, or of parts of one where a group is larger than `rows`."""
         lazy = pl.scan_parquet(self._path, parallel="none", glob=False, hive_partitioning=False).select(columns)
         for start, length in slices(self._groups, max(1, rows // self._longest)):
-            yield Batch(self, partial(self._read, lazy, start, length), partial(_row, start))
-
-    def _read(self, lazy: pl.LazyFrame, start: int, length: int) -> pl.DataFrame:
-        try:
-            return lazy.slice(start, length).collect(engine="in-memory")
-        except OSError as error:
-            raise StorageError.unreadable(self.label, error) from error
-        except pl.exceptions.PolarsError as error:
-            raise DataError(f"{self.label}: damaged Parquet file; write it again ({error})") from error
+            yield Batch(self, partial(_slice, self.label, "Parquet", lazy, start, length), partial(_row, start))
 
 
 def _longest(frame: pl.DataFrame) -> int:
@@ -65,11 +62,19 @@ def _longest(frame: pl.DataFrame) -> int:
     return max([1, *(-(-count // max(1, frame.height)) for count in items)])
 
 
-def _unreadable(label: str, error: OSError) -> Exception:
-    """An OSError from the system, or one that pyarrow raises for a damaged file."""
-    if error.errno is None:
-        return DataError(f"{label}: truncated or not a Parquet file; write it again ({error})")
-    return StorageError.unreadable(label, error)
+def _unreadable(label: str, what: str, error: BaseException) -> Exception:
+    """The error of ours for one of `DAMAGE`; a plain OSError without a number says that the content is wrong."""
+    if isinstance(error, OSError) and (error.errno is not None or type(error) is not OSError):
+        return StorageError.unreadable(label, error)
+    return DataError(f"{label}: {what} file; write it again ({error})")
+
+
+def _slice(label: str, kind: str, lazy: pl.LazyFrame, start: int, length: int) -> pl.DataFrame:
+    """Some rows of a file that was fine when it was opened."""
+    try:
+        return lazy.slice(start, length).collect(engine="in-memory")
+    except DAMAGE as error:
+        raise _unreadable(label, f"damaged {kind}", error) from error
 
 
 def _row(start: int, position: int) -> int:
@@ -95,14 +100,14 @@ def slices(groups: Sequence[int], rows: int) -> Iterator[tuple[int, int]]:
         yield start, length
 
 
-class FramePart:
+class FramePart(Part):
     """A frame in memory, or a lazy one of which only the columns in use are collected."""
 
     is_text = False
-    size = 0
 
     def __init__(self, frame: pl.DataFrame | pl.LazyFrame, label: str) -> None:
         self.label = label
+        self.size = 0
         self.rows = frame.height if isinstance(frame, pl.DataFrame) else None
         self._frame = frame
 
@@ -120,34 +125,52 @@ class FramePart:
             yield Batch(self, partial(frame.slice, start, length), partial(_row, start))
 
 
-class ArrowPart(FramePart):
-    """An Arrow IPC (Feather) file, of which only the columns in use are read."""
+class ArrowPart(Part):
+    """An Arrow IPC (Feather) file, mapped into memory: only the columns and rows in use are looked at."""
+
+    is_text = False
 
     def __init__(self, path: Path, label: str) -> None:
-        """Open the file.
+        """Open the file's footer.
 
         Raises:
             DataError: the file is truncated or no Arrow file.
             StorageError: it cannot be read.
         """
+        self.label = label
         try:
-            size = path.stat().st_size
-            with path.open("rb") as file:
-                streamed = file.read(6) != b"ARROW1"
-            frame = pl.read_ipc_stream(path) if streamed else pl.scan_ipc(path)
-            super().__init__(frame, label)
-            self.rows = frame.lazy().select(pl.len()).collect().item()
-        except OSError as error:
-            if error.errno is not None:
-                raise StorageError.unreadable(label, error) from error
-            raise DataError(f"{label}: truncated or not an Arrow file; write it again ({error})") from error
-        except (pa.ArrowException, pl.exceptions.PolarsError) as error:
-            raise DataError(f"{label}: truncated or not an Arrow file; write it again ({error})") from error
-        self.size = size
+            self.size = path.stat().st_size
+            self._lazy = pl.scan_ipc(glob.escape(str(path)), hive_partitioning=False)
+            self._schema = self._lazy.collect_schema()
+            self.rows: int | None = self._lazy.select(pl.len()).collect().item()
+        except DAMAGE as error:
+            raise _unreadable(label, "truncated or not an Arrow", error) from error
+
+    def schema(self) -> Mapping[str, pl.DataType]:
+        """Names and types of the columns."""
+        return self._schema
 
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[Batch]:
-        """Slices of the rows."""
-        try:
-            yield from super().batches(columns, rows)
-        except pl.exceptions.PolarsError as error:
-            raise DataError(f"{self.label}: damaged Arrow file; write it again ({error})") from error
+        """Slices of the file."""
+        lazy = self._lazy.select(columns)
+        for start, length in slices([self.rows or 0], rows):
+            yield Batch(self, partial(_slice, self.label, "Arrow", lazy, start, length), partial(_row, start))
+
+
+def open_arrow(path: Path, label: str) -> Part:
+    """An Arrow file in either form of the format; the stream form has no index and is read as a whole.
+
+    Raises:
+        DataError: the file is truncated or no Arrow file.
+        StorageError: it cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            if file.read(len(ARROW)) == ARROW:
+                return ArrowPart(path, label)
+        frame = pl.read_ipc_stream(path)
+    except DAMAGE as error:
+        raise _unreadable(label, "truncated or not an Arrow", error) from error
+    part = FramePart(frame, label)
+    part.size = path.stat().st_size
+    return part
