@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 
 import numba
 from numba.core.caching import FunctionCache
+from numba.core.runtime import rtsys
 from numba.extending import overload, register_jitable
 
 from rankmeter.version import package_version
@@ -109,8 +110,12 @@ class _FileCache(FunctionCache):  # type: ignore[misc]  # numba has no types
         self._folder = folder
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The compiled code from its file, or None where that is absent or damaged."""
-        target_context.refresh()
+        """The compiled code from its file, or None where that is absent or damaged.
+
+        Ready code needs the run-time helpers only; numba's own cache loads all that a compilation needs, which takes
+        longer than the rest of a small evaluation.
+        """
+        rtsys.initialize(target_context)
         try:
             data = pickle.loads(self._path(sig, target_context.codegen()).read_bytes())
             return self._impl.rebuild(target_context, data)

@@ -16,7 +16,7 @@ UNKNOWN_FREE = 4 << 30
 LEAST = 100 << 20
 """Bytes that the work needs beside the program itself."""
 
-JUDGEMENT_BYTES = 120
+JUDGEMENT_BYTES = 80
 """Memory of one judgement while the index is built."""
 
 ROW_BYTES = 80
@@ -91,7 +91,7 @@ class Budget:
 
     def shares(self, judgements: int) -> int:
         """Into how many shares so many judgements are divided, so that one share at a time fits."""
-        return max(1, -(-judgements * JUDGEMENT_BYTES * 3 // self.free))
+        return max(1, -(-judgements * JUDGEMENT_BYTES * 3 // (2 * self.free)))
 
     def batch_rows(self, threads: int) -> int:
         """Rows of a batch, a few of which are worked on at a time."""
