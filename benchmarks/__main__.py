@@ -157,7 +157,8 @@ def main() -> int:
     names = {"none": [], "all": list(CASES)}.get(options.cases[0] if options.cases else "none", options.cases)
     if unknown := [name for name in [*names, *options.sizes] if name not in CASES]:
         parser.error(f"no such case: {', '.join(unknown)}")
-    figures: dict[str, Any] = {"machine": machine(), "command": ["python", "-m", "benchmarks", *sys.argv[1:]]}
+    without_data = vars(options) | {"data": "FOLDER"}
+    figures: dict[str, Any] = {"machine": machine(), "command": " ".join(f"{k}={v}" for k, v in without_data.items())}
     figures["cases"] = time_cases(names, options.data, options.pairs) if names else {}
     if options.tools is not None:
         figures["tools"] = time_tools(options.sizes, options.tools or list(TOOLS), options.data)
@@ -165,11 +166,17 @@ def main() -> int:
         figures["starts"] = time_starts()
     stored = json.loads(FIGURES.read_text(encoding="utf-8")) if FIGURES.exists() else {}
     if options.store:
-        for part, found in figures.items():
-            stored[part] = {**stored.get(part, {}), **found} if isinstance(found, dict) else found
+        stored = merged(stored, figures)
         FIGURES.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
         remake(stored)
     return int(options.check and check(figures, stored) > 0)
+
+
+def merged(stored: Any, found: Any) -> Any:
+    """What was stored, with what was found in its place."""
+    if not (isinstance(stored, dict) and isinstance(found, dict)):
+        return found
+    return {**stored, **{name: merged(stored.get(name), value) for name, value in found.items()}}
 
 
 def remake(figures: dict[str, Any]) -> None:

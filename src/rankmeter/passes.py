@@ -6,7 +6,7 @@ be scattered, the pass is given up and `rankmeter.scattered` takes over.
 """
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from itertools import chain, islice
@@ -199,9 +199,9 @@ class Pass:
         if repeat is not None:
             raise self._repeated(lists, repeat)
         self._note_infinite(lists, query)
-        odd = contradictions(lists, query)
+        odd = {"query-is-document": own > 0, **contradictions(lists, query)}
         for run, chosen in runs:
-            self._count(run, lists, query, chosen, own, odd)
+            self._count(run, lists, chosen, query, odd)
             self.store.add(run, selected(hits, chosen))
         self.work.prepared.result().segments.add(query, lists.heads, self.source.label)
 
@@ -218,18 +218,15 @@ class Pass:
         self.store.run(run)
         return self.tallies.setdefault(run, Tally())
 
-    def _count(self, run: str, lists: RankedLists, query: Array, chosen: Array, own: Array, odd: Array | None) -> None:
-        """Account for every row of a run's lists."""
+    def _count(self, run: str, lists: RankedLists, chosen: Array, query: Array, odd: Mapping[str, Array]) -> None:
+        """Account for every row of a run's lists, and for the odd ones among them (code -> bool)."""
         tally = self.tally(run)
         lengths = np.diff(lists.offsets)
         tally.add("rows_read", int(lengths[chosen & (query >= 0)].sum()))
         if (unjudged := chosen & (query < 0)).any():
             self._count_unjudged(run, lists.query_id.filter(pl.Series(unjudged)), int(lengths[unjudged].sum()))
-        if (count := int(own[chosen].sum())) > 0:
-            names = lists.query_id.filter(pl.Series(chosen & (own > 0))).cast(pl.String)
-            tally.add("query-is-document", count, smallest(names))
-        for code, kind in (("rank-contradicts-score", 1), ("constant-scores", 2)):
-            if odd is not None and (found := chosen & (odd == kind)).any():
+        for code, marked in odd.items():
+            if (found := chosen & marked).any():
                 tally.add(code, int(found.sum()), smallest(lists.query_id.filter(pl.Series(found)).cast(pl.String)))
 
     def count_unjudged_rows(self, rows: pl.DataFrame) -> None:

@@ -219,14 +219,15 @@ class Matcher:
         )
 
 
-def contradictions(lists: RankedLists, query: Array) -> Array | None:
-    """Which lists' ranks contradict their keys, see `matching.contradictions`; None without a column of ranks."""
+def contradictions(lists: RankedLists, query: Array) -> dict[str, Array]:
+    """Code of a warning -> the lists whose ranks give reason for it (bool); empty without a column of ranks."""
     if lists.rank is None:
-        return None
+        return {}
     nothing = Ids(0, 0, INTEGER, 0)
     given = Lists(lists.offsets, query, lists.key, nothing, nothing)
     longest = int(np.diff(lists.offsets).max(initial=1))
-    return np.asarray(matching.contradictions(given, lists.rank, scratch(longest)))
+    found = matching.contradictions(given, lists.rank, scratch(longest))
+    return {"rank-contradicts-score": found == 1, "constant-scores": found == 2}
 
 
 def scratch(longest: int) -> Scratch:

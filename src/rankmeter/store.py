@@ -7,15 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from rankmeter import matching
 from rankmeter.catalogue.driver import Hits as KernelHits
 from rankmeter.catalogue.driver import evaluate_measure
 from rankmeter.judgements import ideals_of
-from rankmeter.matching import put_rows
 from rankmeter.notation import Asked
 from rankmeter.qrels import QrelsIndex
 from rankmeter.ranking import Hits
 from rankmeter.spill import zeros
+from rankmeter.values import mark, put_rows
 
 Array = np.ndarray[Any, Any]
 
@@ -65,7 +64,7 @@ class Store:
             ScatteredRows: a query was there before.
         """
         with self._lock:
-            if matching.mark(self.run(run).seen, query):
+            if mark(self.run(run).seen, query):
                 raise ScatteredRows
 
     def add(self, run: str, hits: Hits) -> None:
