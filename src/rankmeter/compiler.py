@@ -32,7 +32,7 @@ CACHE_VARIABLE = "RANKMETER_CACHE_DIR"
 
 def compiled(function: F) -> F:
     """The function compiled at its first call for each signature, without the GIL, cached on disk."""
-    dispatcher: Any = numba.njit(nogil=True)(function)
+    dispatcher: Any = numba.njit(nogil=True, no_cfunc_wrapper=True)(function)  # a wrapper that nobody calls
     folder = cache_folder()
     if folder is not None and dispatcher is not function:  # the compiler may be off
         dispatcher._cache = _FileCache(function, folder)  # numba has no public way to give one function a cache
@@ -41,7 +41,7 @@ def compiled(function: F) -> F:
 
 def callable_compiled(function: F) -> F:
     """A helper that compiled functions may call, and that stays a plain function for everyone else."""
-    return register_jitable(function)  # type: ignore[no-any-return]  # numba has no types
+    return register_jitable(no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)  # type: ignore[no-any-return]  # numba has no types
 
 
 def substitute(function: Callable[..., Any], other: Callable[..., Any]) -> None:

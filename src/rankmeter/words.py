@@ -264,12 +264,15 @@ def heads(ids: Any) -> Any:
         if changed == 0:
             continue
         if count + BLOCK >= len(found):
-            found = np.concatenate((found, np.empty(len(found), np.int64)))
+            larger = np.empty(2 * len(found), np.int64)
+            for t in range(count):  # numpy's ways to copy take long to compile
+                larger[t] = found[t]
+            found = larger
         for i in range(start, stop):
             found[count] = i
             count += not same(ids, i, ids, i - 1)
     found[count] = ids.size
-    return found[: count + 1].copy()
+    return found[: count + 1]
 
 
 @callable_compiled
