@@ -50,6 +50,7 @@ def test_a_smaller_limit_means_smaller_batches_and_more_shares(threads, limit):
     budget, larger = Budget(limit, 1 << 27), Budget(2 * limit, 1 << 27)
     assert LEAST_BATCH <= budget.batch_rows(threads) <= larger.batch_rows(threads) <= LARGE_BATCH
     assert budget.shares(10**8) >= larger.shares(10**8) >= 1
+    assert 1 <= budget.threads(threads) <= larger.threads(threads) <= threads
     assert budget.scattered + budget.values < budget.free
 
 

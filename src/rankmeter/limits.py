@@ -16,10 +16,10 @@ UNKNOWN_FREE = 4 << 30
 LEAST = 100 << 20
 """Bytes that the work needs beside the program itself."""
 
-JUDGEMENT_BYTES = 80
+JUDGEMENT_BYTES = 100
 """Memory of one judgement while the index is built."""
 
-ROW_BYTES = 80
+ROW_BYTES = 120
 """Memory of one row of a run while it is worked on."""
 
 LARGE_BATCH = 1 << 20
@@ -91,11 +91,15 @@ class Budget:
 
     def shares(self, judgements: int) -> int:
         """Into how many shares so many judgements are divided, so that one share at a time fits."""
-        return max(1, -(-judgements * JUDGEMENT_BYTES * 3 // (2 * self.free)))
+        return max(1, -(-judgements * JUDGEMENT_BYTES * 2 // self.free))
+
+    def threads(self, wanted: int) -> int:
+        """How many workers: fewer ones rather than small batches, for which row groups are decoded more than once."""
+        return max(1, min(wanted, self.free // 4 // (ROW_BYTES * LARGE_BATCH) - 1))
 
     def batch_rows(self, threads: int) -> int:
         """Rows of a batch, a few of which are worked on at a time."""
-        return max(LEAST_BATCH, min(LARGE_BATCH, self.free // 3 // ((threads + 1) * ROW_BYTES)))
+        return max(LEAST_BATCH, min(LARGE_BATCH, self.free // 4 // ((threads + 1) * ROW_BYTES)))
 
     def check(self, what: str) -> None:
         """Stop before the machine suffers.

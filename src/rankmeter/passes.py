@@ -118,7 +118,7 @@ class Work:
     @property
     def threads(self) -> int:
         """Workers: one more than there are cores, since each waits for memory now and then."""
-        return self.resources.threads or (os.cpu_count() or 1) + 1
+        return self.budget.threads(self.resources.threads or (os.cpu_count() or 1) + 1)
 
     @property
     def batch_rows(self) -> int:
