@@ -1,7 +1,10 @@
 """Results do not depend on the way they are computed: batches, threads, order, files, memory, collisions."""
 
 import itertools
+import os
 import random
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -293,6 +296,39 @@ def test_rows_of_lists_in_no_order_are_refused_where_nothing_orders_them():
     run = pl.DataFrame({"query_id": ["q", "p", "q"], "doc_ids": [["b", "c"], ["a"], ["a"]]})
     with pytest.raises(DataError, match="a query has two rows of lists"):
         measured({"q": {"a": 1}, "p": {"a": 1}}, run)
+
+
+FORKED = """
+import os, sys, rankmeter
+from rankmeter.errors import UsageError
+
+def evaluate():
+    return rankmeter.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, "RR").summary["mean"][0]
+
+if sys.argv[1] == "after":
+    evaluate()
+import rankmeter.pipeline
+child = os.fork()
+if not child:
+    try:
+        os._exit(10 if evaluate() == 1.0 else 11)
+    except UsageError as error:
+        os._exit(12 if "spawn" in str(error) else 13)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), evaluate())
+"""
+
+
+@pytest.mark.parametrize(("when", "code"), [("before", 10), ("after", 12)])
+def test_forks_before_the_first_evaluation_work_and_later_ones_are_refused(when, code):
+    done = subprocess.run(
+        [sys.executable, "-c", FORKED, when],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        env={**os.environ, "PYTHONPATH": str(inputs.SOURCES.parent)},
+    )
+    assert done.stdout.split() == [str(code), "1.0"], done.stderr
 
 
 def test_several_runs_are_each_evaluated_for_themselves():

@@ -1,5 +1,7 @@
 """Work in a few threads; small work is done at once, since starting a thread takes longer."""
 
+import functools
+import os
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -7,8 +9,30 @@ from contextlib import contextmanager
 from itertools import chain, islice
 from typing import TypeVar
 
+from rankmeter.errors import UsageError
+
 S = TypeVar("S")
 T = TypeVar("T")
+
+
+@functools.cache
+def _first_process() -> int:
+    """The process in which work was first done; a fork of it remembers."""
+    return os.getpid()
+
+
+def refuse_after_fork() -> None:
+    """Refuse to work in a process that was forked from one that has worked: Polars would wait for threads for ever.
+
+    Raises:
+        UsageError: saying what to do instead.
+    """
+    if _first_process() != os.getpid():
+        raise UsageError(
+            "this process was forked from one that has evaluated, and Polars' threads do not survive that; "
+            'start workers with multiprocessing.get_context("spawn") or "forkserver"'
+        )
+
 
 SMALL_ROWS = 1 << 16
 """Rows up to which work is small."""

@@ -12,7 +12,7 @@ from rankmeter.errors import DataError, UsageError, shortened
 from rankmeter.ids import Share
 from rankmeter.limits import Budget
 from rankmeter.notices import check_overlap, input_notices, run_notices, segment_notices
-from rankmeter.parallel import SMALL_ROWS, beside, in_order
+from rankmeter.parallel import SMALL_ROWS, beside, in_order, refuse_after_fork
 from rankmeter.passes import Pass, Prepared, Progress, Silent, Within, Work, contiguous
 from rankmeter.qrels import QrelsIndex, build_index
 from rankmeter.ranking import Matcher, Order
@@ -41,6 +41,7 @@ def execute(request: Request, progress: Progress | None = None) -> Result:
         DataError: the data breaks a rule.
         StorageError: a path is absent or unreadable.
     """
+    refuse_after_fork()
     _check_request(request)
     judgements, runs = _open_inputs(request)
     queries = None
