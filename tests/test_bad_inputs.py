@@ -16,6 +16,7 @@ QRELS_FRAME = pl.DataFrame({"query_id": ["q1", "q1", "q2"], "doc_id": ["a", "b",
 RUN_FRAME = pl.DataFrame({"query_id": ["q1", "q1", "q2"], "doc_id": ["a", "b", "c"], "score": [3.0, 2.0, 1.0]})
 LISTS = pl.DataFrame({"query_id": ["q1", "q2"], "doc_ids": [["a", "b"], ["c"]], "scores": [[3.0, 2.0], [1.0]]})
 DAY = datetime.date(2024, 5, 6)
+INFINITE = float("inf")
 
 
 @dataclass(frozen=True)
@@ -152,7 +153,9 @@ BAD = {
         "r.jsonl", '{"query_id":"q1","doc_id":"a","score":"1"}\n', "r.jsonl", "score", "number"
     ),
     "JSONL, unequal lists": run(
-        "r.jsonl", '{"query_id":"q1","doc_ids":["a","b"],"scores":[1]}\n', "r.jsonl", "q1", "2", "1", "equally long"
+        "r.jsonl",
+        '{"query_id":"q0","doc_ids":["a"],"scores":[1]}\n{"query_id":"q1","doc_ids":["a","b"],"scores":[1]}\n',
+        *("r.jsonl row 2 ", "q1", "2", "1", "equally long"),
     ),
     # tables
     "no Parquet": run("r.parquet", "text\n", "r.parquet", "not a Parquet file"),
@@ -171,6 +174,21 @@ BAD = {
         "r.parquet", with_column(RUN_FRAME, "query_id", ["q1", "q1", None]), "row 3", "query_id", "null", "c"
     ),
     "null document": qrels("q.parquet", with_column(QRELS_FRAME, "doc_id", ["a", "b", None]), "row 3", "doc_id", "q2"),
+    "infinite grade in text": qrels("q.trec", "q1 0 a 1\nq1 0 b inf\n", "q.trec", "row 2", "grade", "infinite", "b"),
+    "infinite grade": qrels(
+        "q.parquet", with_column(QRELS_FRAME, "grade", [1.0, 0.0, -INFINITE]), "row 3", "grade", "infinite", "q2", "c"
+    ),
+    "infinite grade in a list": qrels(
+        "q.parquet",
+        pl.DataFrame({"query_id": ["q1", "q2"], "doc_ids": [["a"], ["b", "c"]], "grades": [[1.0], [2.0, INFINITE]]}),
+        *("row 2", "grades", "infinite", "q2"),
+    ),
+    "ideal list beyond float64": qrels(
+        "q.trec", "q1 0 a 1e308\nq1 0 b 1e308\nq1 0 y 1e308\n", "q1", "nDCG", "beyond", options=("-m", "nDCG")
+    ),
+    "ideal list beyond float64, exponential gain": qrels(
+        "q.trec", "q1 0 a 1\nq1 0 y 1024\n", "q1", "nDCG", "beyond", options=("-m", "nDCG@10(gain=exp)")
+    ),
     "null grade": qrels(
         "q.parquet", with_column(QRELS_FRAME, "grade", [1, None, 0]), "row 2", "grade", "null", "q1", "b"
     ),
@@ -183,8 +201,14 @@ BAD = {
     "null rank in a list": run(
         "r.parquet",
         with_column(LISTS, "ranks", [[1, None], [1]], pl.List(pl.Int64)),
-        *("row 1", "ranks", "null", "q1"),
+        *("row 1", "ranks, item 2", "null", "q1"),
     ),
+    "null document in a list behind empty ones": run(
+        "r.parquet",
+        pl.DataFrame({"query_id": ["q0", "q1", "q2"], "doc_ids": [[], ["a"], ["b", "c", None]]}),
+        *("row 3", "doc_ids, item 3", "null", "q2"),
+    ),
+    "tags as an order": run("r.trec", RUN, "row 1", "column tag", "number; mend", options=("--order-by", "tag:asc")),
     "all scores null": run("r.parquet", with_column(RUN_FRAME, "score", [None] * 3), "row 1", "score", "null"),
     "NaN in a table": run(
         "r.parquet", with_column(RUN_FRAME, "score", [1.0, 2.0, float("nan")]), "row 3", "score", "nan", "c"

@@ -349,6 +349,17 @@ def test_nothing_at_the_path(named, small, tmp_path):
         measured(small.qrels, tmp_path / named)
 
 
+@pytest.mark.parametrize("named", ["mixed", "mixed/*"])
+@pytest.mark.parametrize("other", ["README.md", "z.csv", "log.txt", "part-1"])
+def test_files_of_several_formats_are_no_one_input(named, other, small, tmp_path):
+    (tmp_path / "mixed").mkdir()
+    small.run.write_parquet(tmp_path / "mixed" / "a.parquet")
+    (tmp_path / "mixed" / other).write_text("q1 Q0 a 1 1 t\n", encoding="utf-8")
+    with pytest.raises(DataError, match=rf"files of several formats, .*{other}"):
+        measured(small.qrels, tmp_path / named)
+    assert measured(small.qrels, tmp_path / "mixed" / "*.parquet").accounting
+
+
 def test_an_object_that_is_no_table(small):
     with pytest.raises(UsageError, match="int"):
         measured(small.qrels, 5)

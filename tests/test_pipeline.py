@@ -294,7 +294,7 @@ def test_conflicts_in_a_log_have_their_own_rows():
 
 def test_rows_of_lists_in_no_order_are_refused_where_nothing_orders_them():
     run = pl.DataFrame({"query_id": ["q", "p", "q"], "doc_ids": [["b", "c"], ["a"], ["a"]]})
-    with pytest.raises(DataError, match="a query has two rows of lists"):
+    with pytest.raises(DataError, match="rows 1 and 3: query q has two lists, whose order nothing tells"):
         measured({"q": {"a": 1}, "p": {"a": 1}}, run)
 
 
@@ -373,6 +373,34 @@ def test_names_of_runs(tmp_path):
     assert rankmeter.evaluate(SMALL.qrels, inputs.as_dicts(SMALL.run, "score"), "AP").runs == ("run",)
 
 
+@pytest.mark.parametrize("parts", [1, 2])
+@pytest.mark.parametrize(
+    ("folder", "named", "expected"),
+    [
+        ("dense", "dense", "dense"),
+        ("dense", "dense/*.parquet", "dense"),
+        ("dense", "dense/part-*.parquet", "part"),
+        ("dense.parquet", "dense.parquet", "dense"),
+        ("runs/run=A", "runs", "A"),
+        ("runs/run=A", "runs/run=A", "A"),
+        ("runs/run=A", "runs/run=*/*.parquet", "A"),
+        ("runs/system=A%20B", "runs/system=A%20B/*", "A B"),
+    ],
+)
+def test_the_name_of_a_run_does_not_depend_on_its_parts(parts, folder, named, expected, tmp_path):
+    (tmp_path / folder).mkdir(parents=True)
+    for number in range(parts):
+        rows = SMALL.run.filter(pl.col("query_id").hash() % parts == number)
+        rows.write_parquet(tmp_path / folder / f"part-{number}.parquet")
+    assert rankmeter.evaluate(SMALL.qrels, tmp_path / named, "AP").runs == (expected,)
+
+
+@pytest.mark.parametrize("order", ["score", "rank", "row", "score:desc", "score:asc", "rank:asc"])
+def test_the_tag_names_the_run_whatever_orders_it(order, tmp_path):
+    (tmp_path / "x.trec").write_text("# none\n" + inputs.as_trec(SMALL.run), encoding="utf-8")
+    assert rankmeter.evaluate(SMALL.qrels, tmp_path / "x.trec", "AP", order_by=order).runs == ("r",)
+
+
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("order", ["given", "shuffled"])
 def test_every_row_and_query_is_accounted_for(seed, order):
@@ -413,8 +441,22 @@ def test_no_query_counts():
     assert result.per_query.height == 0
 
 
-def test_a_run_of_no_rows_scores_zero():
-    result = measured(SMALL.qrels, SMALL.run.clear(), batch_rows=1)
+@pytest.mark.parametrize("form", ["frame", "csv", "tsv", "lists", "empty lists", "jsonl", "parquet"])
+def test_a_run_without_results_scores_zero_and_is_named(form, tmp_path):
+    empty, lists = SMALL.run.clear(), inputs.as_lists(SMALL.run).select("query_id", "doc_ids", "scores")
+    path = tmp_path / f"empty.{form}"
+    if form in ("csv", "tsv"):
+        empty.write_csv(path, separator="\t" if form == "tsv" else ",")
+    elif form == "jsonl":
+        lists.with_columns(pl.col("doc_ids", "scores").list.head(0)).write_ndjson(path)
+    elif form == "parquet":
+        empty.write_parquet(path)
+    run = {
+        "frame": empty,
+        "lists": lists.clear(),
+        "empty lists": lists.with_columns(pl.col("doc_ids", "scores").list.head(0)),
+    }.get(form, path)
+    result = measured(SMALL.qrels, run, batch_rows=1)
     assert result.summary["mean"].to_list() == [0.0] * len(result.measures)
     assert "no-rows" in {warning.code for warning in result.warnings}
 

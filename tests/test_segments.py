@@ -117,6 +117,33 @@ def test_hive_keys_are_text(tmp_path):
     }
 
 
+@pytest.mark.parametrize("batch_rows", [1, None])
+@pytest.mark.parametrize(
+    ("key", "values", "row"),
+    [
+        ("query_id=q1", {"query_id": ["q1", "q1", "q2"]}, 3),
+        ("query_id=1", {"query_id": [1, 2, 1]}, 2),
+        ("query_id=01", {"query_id": [1, 1, 1]}, 1),
+        ("score=3.0", {"score": [3.0, 3.0, 2.0]}, 3),
+        ("market=de", {"market": ["de", None, "us"]}, 2),
+        ("run=A", {"run": ["B"] * 3}, 1),
+    ],
+)
+def test_a_column_that_contradicts_the_path_is_refused(key, values, row, batch_rows, tmp_path):
+    (tmp_path / key).mkdir()
+    frame = pl.DataFrame({"query_id": ["q1"] * 3, "doc_id": ["a", "b", "c"], "score": [3.0, 2.0, 1.0]} | values)
+    frame.write_parquet(tmp_path / key / "0.parquet")
+    with pytest.raises(DataError, match=rf"0\.parquet row {row}, column .* contradicts the path, which says {key};"):
+        measured(run=tmp_path, by=["market"] * ("market" in values), batch_rows=batch_rows)
+
+
+def test_a_column_that_says_what_the_path_says(tmp_path):
+    for (market,), part in marked(RUN).filter(pl.col("market").is_not_null()).group_by("market"):
+        (tmp_path / f"market={market}").mkdir()
+        part.write_parquet(tmp_path / f"market={market}" / "0.parquet")
+    assert groups(measured(run=tmp_path, by="market"), "market").keys() == EXPECTED.keys()
+
+
 def test_the_queries_table_comes_before_the_qrels_and_these_before_the_run():
     other = dict.fromkeys(RR, "other")
     queries = marked(pl.DataFrame({"query_id": list(RR)}))

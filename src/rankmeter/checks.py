@@ -13,6 +13,7 @@ import pyarrow as pa
 from rankmeter.errors import SHOWN, DataError, shortened
 from rankmeter.schema import Column, Table
 from rankmeter.sources.base import Batch
+from rankmeter.sources.columns import folded
 
 Array = np.ndarray[Any, Any]
 
@@ -88,6 +89,40 @@ class Tally:
         return tuple(sorted(self._examples.get(code, ())))
 
 
+def check_lengths(frame: pl.DataFrame, batch: Batch) -> None:
+    """Refuse rows whose list columns are not equally long.
+
+    Raises:
+        DataError: naming file, row, query and both lengths.
+    """
+    values = [name for name in ("scores", "ranks", "grades") if name in frame.columns]
+    lengths = frame.select(pl.col("doc_ids", *values).list.len())
+    for name in values:
+        unequal = (lengths["doc_ids"] != lengths[name]).arg_true()
+        if len(unequal):
+            row = int(unequal[0])
+            raise DataError(
+                f"{batch.part.label} row {batch.row(row)} (query {shortened(frame['query_id'][row])}): doc_ids has "
+                f"{lengths['doc_ids'][row]} items, {name} has {lengths[name][row]}; "
+                "the lists of a row must be equally long"
+            )
+
+
+def check_key(series: pl.Series, value: str | None, batch: Batch) -> None:
+    """Refuse a column that says something else than the key of the same name in the path of its file.
+
+    Raises:
+        DataError: naming file, row and both values.
+    """
+    other = series.cast(pl.String).ne_missing(pl.Series([value], dtype=pl.String))
+    if other.any():
+        position = int(other.arg_true()[0])
+        raise DataError(
+            f'{batch.part.label} row {batch.row(position)}, column {series.name}: "{shortened(series[position])}" '
+            f"contradicts the path, which says {series.name}={shortened(value)}; rename the folder or the column"
+        )
+
+
 def conform(frame: pl.DataFrame, table: Table, columns: Mapping[str, str], batch: Batch) -> pl.DataFrame:
     """A batch with the columns of its table, under the names and in the types that the rest works with.
 
@@ -113,12 +148,21 @@ def conform(frame: pl.DataFrame, table: Table, columns: Mapping[str, str], batch
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """Rows under examination, and how a position in a column leads to a row of the frame."""
+    """Rows under examination.
+
+    Attributes:
+        frame: the rows.
+        columns: role -> column of the frame.
+        batch: where the rows come from.
+        row_of: from a position in a column to a row of the frame.
+        item_of: what messages add for an item of a list.
+    """
 
     frame: pl.DataFrame
     columns: Mapping[str, str]
     batch: Batch
     row_of: Callable[[int], int]
+    item_of: Callable[[int], str] = lambda _: ""
 
     def typed(self, series: pl.Series, column: Column) -> pl.Series:
         """One column in the type that its role has."""
@@ -139,9 +183,16 @@ class _Rows:
         lengths = lists.list.len()
         items = lists.filter(lengths > 0).explode().alias(series.name)
         ends = lengths.cast(pl.Int64).cum_sum()
-        inner = replace(self, row_of=lambda position: int(ends.search_sorted(position, side="right")))
-        single = Column(column.name, column.types, column.meaning, nullable=column.nullable)
-        return _regrouped(inner.typed(items, single), ends)
+
+        def row_of(position: int) -> int:
+            return int(ends.search_sorted(position, side="right"))
+
+        def item_of(position: int) -> str:
+            row = row_of(position)
+            return f", item {position - ends[row] + lengths[row] + 1}"
+
+        inner = replace(self, row_of=row_of, item_of=item_of)
+        return _regrouped(inner.typed(items, replace(column, many=False)), ends)
 
     def _ids(self, series: pl.Series) -> pl.Series:
         """Ids as text or int64."""
@@ -169,7 +220,9 @@ class _Rows:
             if typed.is_nan().any():
                 rule = "is not a number (NaN) and has no place in an order; mend these rows"
                 self.refuse(typed.is_nan(), series, rule)
-            if typed.is_infinite().any():
+            if (infinite := typed.is_infinite()).any():
+                if column.finite:
+                    self.refuse(infinite, series, "is infinite; a grade is a finite number, so mend these rows")
                 self.batch.infinite.add(column.name)
         return typed
 
@@ -201,9 +254,9 @@ class _Rows:
         value = str(series[position])
         if value.count(",") == 1 and value.replace(",", "").lstrip("+-").isdigit():
             return "is not a number (decimal comma?); write numbers with a point"
-        if self.batch.row(self.row_of(position)) == 1 and value.replace("_", "").isalpha():
+        if folded(value) in map(folded, (column.name, *column.names, *column.last_names)):
             return "is not a number and looks like a header; remove that row, or name the file .csv or .tsv"
-        if column.name == "rank":
+        if series.name == column.name == "rank":
             return "is not a number; ids with spaces cannot be used in TREC files, use a table or a tab-separated file"
         return "is not a number; mend these rows"
 
@@ -226,9 +279,9 @@ class _Rows:
             for role in ("query_id", "doc_id")
             if role in self.columns and self.columns[role] != values.name
         ]
-        where = f" ({', '.join(named)})" if named else ""
+        where, item = f" ({', '.join(named)})" if named else "", self.item_of(position)
         what = rule if value is None else f'"{shortened(value)}" {rule}'
-        return f"{self.batch.part.label} row {self.batch.row(row)}, column {values.name}: {what}{where}"
+        return f"{self.batch.part.label} row {self.batch.row(row)}, column {values.name}{item}: {what}{where}"
 
     def _place(self, series: pl.Series) -> str:
         return f"{self.batch.part.label}: column {series.name}"

@@ -31,7 +31,7 @@ def input_notices(sources: Sequence[Source], request: Request, index: QrelsIndex
         if marked:
             yield _notice("byte-order-mark", "a byte-order mark was left out of {count} files", len(marked), marked)
         if source.rows == 0:
-            yield _notice("no-rows", "an input of 0 rows", 1, [source.label])
+            yield _no_rows(source)
     without = index.n_relevant == 0
     if without.any():
         yield _notice(
@@ -52,6 +52,8 @@ def run_notices(done: Pass, index: QrelsIndex, request: Request) -> Iterator[Not
     runs = done.store.runs
     if len(runs) > 1 and np.max(np.sum([run.seen for run in runs.values()], axis=0)) <= 1:
         yield _notice("disjoint-runs", f"{label}: no two runs answer the same query", len(runs), sorted(runs))
+    if done.source.rows != 0 and not any(done.tally(run).count("rows_read") for run in runs):
+        yield _no_rows(done.source)
     deepest = max((asked.k for asked in request.measures if asked.k is not None), default=0)
     for run, kept in sorted(runs.items()):
         longest = int(kept.num_ret.max())
@@ -64,6 +66,11 @@ def run_notices(done: Pass, index: QrelsIndex, request: Request) -> Iterator[Not
             yield _notice("queries-missing", label + ": {judged queries} without results", int(missing.sum()), names)
         yield from _counted(label, done.tally(run))
     yield from _counted(label, done.notes)
+
+
+def _no_rows(source: Source) -> Notice:
+    """The warning of an input that holds nothing."""
+    return _notice("no-rows", "an input of 0 rows", 1, [source.label])
 
 
 def _counted(label: str, tally: Tally) -> Iterator[Notice]:

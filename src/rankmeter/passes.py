@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 import polars as pl
 
-from rankmeter.checks import Notice, Tally
+from rankmeter.checks import Notice, Tally, check_lengths
 from rankmeter.errors import DataError, shortened
 from rankmeter.ids import Share, compact, list_heads
 from rankmeter.limits import Budget
@@ -161,10 +161,10 @@ class Pass:
             frame = frame.drop("tag")
         return frame
 
-    def lists(self, frame: pl.DataFrame) -> RankedLists:
+    def lists(self, frame: pl.DataFrame, batch: Batch) -> RankedLists:
         """The rows of a batch as lists."""
         if self.source.has_lists:
-            check_lengths(frame, self.source.label)
+            check_lengths(frame, batch)
             return nested_lists(frame, self.order)
         return self.flat(frame)
 
@@ -281,23 +281,6 @@ def smallest(names: pl.Series) -> list[str]:
     return names.unique().sort().head(3).to_list()
 
 
-def check_lengths(frame: pl.DataFrame, label: str) -> None:
-    """Refuse rows whose list columns are not equally long.
-
-    Raises:
-        DataError: naming the query and both lengths.
-    """
-    lengths = frame.select(pl.col(name).list.len() for name in ("doc_ids", "scores", "ranks") if name in frame.columns)
-    for name in lengths.columns[1:]:
-        unequal = (lengths["doc_ids"] != lengths[name]).arg_true()
-        if len(unequal):
-            row = int(unequal[0])
-            raise DataError(
-                f"{label}, query {shortened(frame['query_id'][row])}: doc_ids has {lengths['doc_ids'][row]} items, "
-                f"{name} has {lengths[name][row]}; the lists of a row must be equally long"
-            )
-
-
 def contiguous(attempt: Pass) -> None:
     """Evaluate an input whose rows stand together query by query.
 
@@ -324,7 +307,7 @@ def _worker(attempt: Pass, *, alone: bool) -> Callable[[tuple[int, Batch]], Asid
         attempt.work.budget.check(attempt.source.label)
         rows = batch.read()
         frame = attempt.noted(rows, batch)
-        lists = attempt.lists(frame)
+        lists = attempt.lists(frame, batch)
         if not attempt.source.has_lists and looks_scattered(frame, len(lists)):
             attempt.left[position] = rows
             raise ScatteredRows

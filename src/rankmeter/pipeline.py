@@ -22,7 +22,7 @@ from rankmeter.scattered import scattered
 from rankmeter.schema import LABELLED, QRELS, QUERIES, RUN_TABLE
 from rankmeter.segments import Segments, check_segments
 from rankmeter.shares import Evaluation, lightened, together
-from rankmeter.sources.paths import stem_of
+from rankmeter.sources.paths import name_of
 from rankmeter.sources.source import Source, Spec, open_source
 from rankmeter.store import ScatteredRows, Store
 
@@ -177,7 +177,7 @@ def _order(source: Source, in_force: Rules) -> Order:
 
 
 def _run_name(given: RunInput, source: Source) -> str:
-    """The name of a run that no column names: as given, else the file's only tag, else its stem."""
+    """The name of a run that no column names: as given, else the only tag of its files, else made of the path."""
     if given.name is not None:
         return given.name
     if "tag" in source.columns:
@@ -186,7 +186,7 @@ def _run_name(given: RunInput, source: Source) -> str:
             return tag
     if not isinstance(given.data, (str, Path)):
         return source.label
-    return stem_of(source.parts[0][0].label if len(source.parts) == 1 else source.label)
+    return source.parts[0][0].label if source.label == "-" else name_of(source.label)
 
 
 def _check_names(names: Sequence[str]) -> None:

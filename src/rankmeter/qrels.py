@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankmeter.checks import Notice
+from rankmeter.checks import Notice, check_lengths
 from rankmeter.errors import SHOWN, DataError, shortened
 from rankmeter.ids import ALL, IdColumn, Share, list_heads
 from rankmeter.judgements import count_reaching, earlier_same, group_rows, sort_down
@@ -169,18 +169,9 @@ def _columns(found: _Judgements, place: Array, label: str) -> pl.DataFrame:
 
 def _flat(frame: pl.DataFrame, batch: Batch) -> pl.DataFrame:
     """List columns as one row per judgement."""
-    lists = ["doc_ids", "grades"]
-    lengths = frame.select(pl.col(lists).list.len())
-    unequal = (lengths["doc_ids"] != lengths["grades"]).arg_true()
-    if len(unequal):
-        row = int(unequal[0])
-        raise DataError(
-            f"{batch.part.label} row {batch.row(row)} (query {shortened(frame['query_id'][row])}): doc_ids has "
-            f"{lengths['doc_ids'][row]} items, grades has {lengths['grades'][row]}; they must be equally long"
-        )
-    return (
-        frame.filter(pl.col("doc_ids").list.len() > 0).explode(lists).rename({"doc_ids": "doc_id", "grades": "grade"})
-    )
+    check_lengths(frame, batch)
+    held = frame.filter(pl.col("doc_ids").list.len() > 0)
+    return held.explode("doc_ids", "grades").rename({"doc_ids": "doc_id", "grades": "grade"})
 
 
 def sorting(queries: pl.Series) -> Array:

@@ -15,13 +15,15 @@ import numpy as np
 import polars as pl
 
 from rankmeter import dealing
-from rankmeter.errors import DataError, StorageError
+from rankmeter.checks import check_lengths
+from rankmeter.errors import DataError, StorageError, shortened
 from rankmeter.ids import Held, list_heads
 from rankmeter.parallel import in_order
-from rankmeter.passes import Pass, check_lengths
+from rankmeter.passes import Pass
 from rankmeter.qrels import two_values
 from rankmeter.ranking import RankedLists, falling
 from rankmeter.sources.base import Batch
+from rankmeter.sources.source import PIECE, Source
 from rankmeter.spill import Block, Spill
 from rankmeter.words import INTEGER, LONG, LOW_HALF, Ids
 
@@ -57,7 +59,7 @@ def scattered(attempt: Pass, read: Mapping[int, pl.DataFrame]) -> None:
     """
     source, work = attempt.source, attempt.work
     if source.has_lists and attempt.order.column == "row":
-        raise DataError(f"{source.label}: a query has two rows of lists, whose order nothing tells; put them together")
+        raise _second_list(source)
     boxes = Boxes.for_rows(None if source.has_lists else source.rows, len(work.index))
     numbered = enumerate(source.batches(work.batch_rows))
     try:
@@ -69,6 +71,18 @@ def scattered(attempt: Pass, read: Mapping[int, pl.DataFrame]) -> None:
                 pass
     except OSError as error:
         raise StorageError.unwritable(tempfile.gettempdir(), error) from error
+
+
+def _second_list(source: Source) -> DataError:
+    """The error for a query with two lists that no column orders; the rows are found by reading again."""
+    keys = [name for name in ("query_id", "run") if name in source.columns]
+    rows = pl.concat([batch.read().select(keys) for batch in source.batches(PIECE)], how="vertical_relaxed")
+    twice = rows.filter(rows.is_duplicated()).row(0, named=True)
+    label, places = source.rows_with(twice)
+    return DataError(
+        f"{label} rows {' and '.join(places)}: query {shortened(twice['query_id'])} has two lists, whose order nothing "
+        "tells; put them together in one row, or add a column of scores"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +141,7 @@ class _Dealer:
         attempt.work.budget.check(attempt.source.label)
         frame = attempt.noted(self.read[position] if position in self.read else batch.read(), batch)
         if attempt.source.has_lists:
-            check_lengths(frame, attempt.source.label)
+            check_lengths(frame, batch)
             frame = _flat(frame)
         number = self._numbers(frame)
         target, starts = dealing.targets(number, self.boxes.shift, self.boxes.count)

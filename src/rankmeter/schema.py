@@ -7,7 +7,7 @@ are made from them (`python -m rankmeter.schema FOLDER`), in the form of a Frict
 import json
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,7 @@ class Column:
         last_names: names that count only where no other fits.
         many: one list a row instead of one value.
         nullable: whether a value may be null.
+        finite: whether a number must be less than infinite.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Column:
     last_names: tuple[str, ...] = ()
     many: bool = False
     nullable: bool = False
+    finite: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """The column as a field of a Frictionless Table Schema."""
@@ -83,13 +85,12 @@ def _many(column: Column) -> Column:
     """The list form of a column: each name in the singular or the plural."""
     names = (column.name, *column.names)
     plural = tuple(f"{name}s" for name in names)
-    return Column(
-        plural[0],
-        column.types,
-        f"{column.meaning} One list a row, all lists of a row equally long.",
-        column.required,
-        (*names, *plural[1:]),
-        tuple(f"{name}{ending}" for name in column.last_names for ending in ("", "s")),
+    return replace(
+        column,
+        name=plural[0],
+        meaning=f"{column.meaning} One list a row, all lists of a row equally long.",
+        names=(*names, *plural[1:]),
+        last_names=tuple(f"{name}{ending}" for name in column.last_names for ending in ("", "s")),
         many=True,
     )
 
@@ -114,8 +115,9 @@ GRADE = Column(
     "The degree of relevance; at least the relevance level is relevant, below 0 is judged and not relevant.",
     names=("relevance", "rel", "label", "gain"),
     last_names=("score",),
+    finite=True,
 )
-LABEL = Column(GRADE.name, GRADE.types, GRADE.meaning, names=GRADE.names, nullable=True)
+LABEL = replace(GRADE, last_names=(), nullable=True)
 SCORE = Column("score", NUMBER, "Higher is better.", required=False, names=("sim", "similarity"))
 RANK = Column(
     "rank",

@@ -1,5 +1,7 @@
 """Measures that ask of each document only whether it is relevant: whether its grade reaches a level."""
 
+import math
+
 from rankmeter.catalogue.registry import K_REQUIRED, REL, Grades, K, Parameter, Ranks, measure, shared
 
 TREC_EVAL = "trec_eval 10.0"
@@ -31,7 +33,9 @@ def relevant(ideal: Grades, rel: float) -> int:
 
 @shared
 def ratio(part: float, whole: float) -> float:
-    """A quotient in which 0/0 is 0."""
+    """A quotient in which 0/0 is 0; NaN, which is refused, where the whole is beyond float64."""
+    if whole == math.inf:
+        return math.nan
     return part / whole if whole else 0.0
 
 

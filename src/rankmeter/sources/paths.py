@@ -1,6 +1,7 @@
 """From what the user named to the files that hold it: files, globs, folders, hive partitions, Spark output."""
 
 import glob
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
@@ -31,6 +32,11 @@ class File:
     path: Path
     keys: tuple[tuple[str, str | None], ...] = ()
 
+    @classmethod
+    def at(cls, path: Path) -> "File":
+        """The file at a path as the user named it, the keys of its folders included."""
+        return cls(path, hive_keys(path.parts[:-1]))
+
 
 def find_files(named: str) -> list[File]:
     """The files behind a path, a glob or a folder, in byte order of their paths.
@@ -48,7 +54,7 @@ def find_files(named: str) -> list[File]:
             raise DataError(f"{named}: the folder holds no data file")
         return files
     if path.exists():
-        return [File(path)]
+        return [File.at(path)]
     matches = sorted(glob.glob(named, recursive=True)) if glob.has_magic(named) else []  # noqa: PTH207  # Path has no globs from the root
     if not matches:
         raise StorageError(f"{named}: there is no such file or folder")
@@ -60,7 +66,7 @@ def _in_folder(folder: Path) -> list[File]:
     for path in sorted(folder.rglob("*"), key=lambda path: path.as_posix().encode()):
         parts = path.relative_to(folder).parts
         if path.is_file() and not any(part.startswith((".", "_")) for part in parts):
-            found.append(File(path, hive_keys(parts[:-1])))
+            found.append(File.at(path))
     return found
 
 
@@ -95,16 +101,28 @@ def format_of(path: Path) -> str:
     return next((name for magic, name in MAGIC.items() if start.startswith(magic)), "trec")
 
 
-def stem_of(path: str) -> str:
-    """The name of a run that has no other: the file's name without its suffixes.
+def name_of(named: str) -> str:
+    """The name of a run that has no other: that of the file or folder, or what a glob says, without suffixes.
 
-    >>> stem_of("runs/bm25.trec.gz")
-    'bm25'
+    >>> name_of("runs/bm25.trec.gz"), name_of("runs/bm25-*.parquet"), name_of("dense/*.parquet")
+    ('bm25', 'bm25', 'dense')
     """
-    name = Path(path).name
-    for suffix in reversed(Path(path).suffixes):
-        if suffix.lower() in (*COMPRESSED, *FORMATS, ".trec", ".run", ".txt", ".qrels"):
-            name = name.removesuffix(suffix)
-        else:
+    is_glob = not Path(named).exists()
+    for part in reversed(Path(named).parts):
+        stem = _stem_of(part)
+        if name := _WILD.sub("", stem).strip("-_. ") if is_glob else stem:
+            return name
+    return named
+
+
+_WILD = re.compile(r"\[[^]]*\]|[*?]")
+"""What a glob leaves open."""
+
+
+def _stem_of(name: str) -> str:
+    """A file name without the suffixes that say its format."""
+    for suffix in reversed(Path(name).suffixes):
+        if suffix.lower() not in (*COMPRESSED, *FORMATS, ".trec", ".run", ".txt", ".qrels"):
             break
-    return name or path
+        name = name.removesuffix(suffix)
+    return name

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankmeter.checks import conform
+from rankmeter.checks import check_key, conform
 from rankmeter.errors import DataError, UsageError
 from rankmeter.parallel import in_order
 from rankmeter.schema import LABELLED, QRELS, QRELS_LISTS, QUERIES, RUN_LISTS, RUN_TABLE, Table
@@ -73,8 +73,8 @@ class Source:
 
     @property
     def first_tag(self) -> str | None:
-        """The tag of the first row of a TREC run."""
-        return self.parts[0][0].first_tag()
+        """The first tag of a TREC run."""
+        return next((tag for part, _ in self.parts if (tag := part.first_tag()) is not None), None)
 
     @property
     def size(self) -> int:
@@ -89,17 +89,23 @@ class Source:
     def batches(self, rows: int) -> Iterator[Batch]:
         """All rows in batches of about `rows`, in order, each conforming to the table when read."""
         for part, keys in self.parts:
-            given = dict(keys)
-            stored = list(dict.fromkeys(name for name in self.columns.values() if name not in given))
+            used = {key: value for key, value in keys if key in self.columns.values()}
+            there = part.schema() if used else {}
+            stored = list(dict.fromkeys(name for name in self.columns.values() if name not in used or name in there))
             for batch in part.batches(stored, rows):
-                yield Batch(part, self._conforming(batch, given), batch.row, batch.infinite)
+                yield Batch(part, self._conforming(batch, used), batch.row, batch.infinite)
 
-    def _conforming(self, batch: Batch, given: Mapping[str, str | None]) -> Callable[[], pl.DataFrame]:
-        used = [pl.lit(value, pl.String).alias(key) for key, value in given.items() if key in self.columns.values()]
+    def _conforming(self, batch: Batch, keys: Mapping[str, str | None]) -> Callable[[], pl.DataFrame]:
+        """How a batch is read; every row has the keys of its path."""
 
         def read() -> pl.DataFrame:
             frame = batch.read()
-            return conform(frame.with_columns(used) if used else frame, self.table, self.columns, batch)
+            for key, value in keys.items():
+                if key in frame.columns:
+                    check_key(frame[key], value, batch)
+                else:
+                    frame = frame.with_columns(pl.lit(value, pl.String).alias(key))
+            return conform(frame, self.table, self.columns, batch)
 
         return read
 
@@ -173,22 +179,34 @@ def open_source(data: Any, spec: Spec, label: str) -> Source:
     """
     if isinstance(data, (str, Path)):
         label = str(data)
-        parts = [(_open_file(file, spec), file.keys) for file in _files(label)]
+        parts = [(_open_file(file, kind, spec), file.keys) for file, kind in _files(label, spec)]
     else:
         value = "score" if spec.table is RUN_TABLE else "grade"
         parts = [(part_of(data, label, value, _wanted(spec)), ())]
     return _with_columns(label, spec, parts)
 
 
-def _files(label: str) -> Sequence[File]:
-    return [File(Path("-"))] if label == "-" else find_files(label)
+def _files(label: str, spec: Spec) -> list[tuple[File, str]]:
+    """The files of an input and their format.
+
+    Raises:
+        DataError: there are several formats.
+    """
+    if spec.format is not None and spec.format not in KNOWN:
+        raise UsageError.unknown("format", spec.format, KNOWN)
+    files = [File(Path("-"))] if label == "-" else find_files(label)
+    kinds = [spec.format or ("trec" if label == "-" else format_of(file.path)) for file in files]
+    other = next((n for n, kind in enumerate(kinds) if kind != kinds[0]), None)
+    if other is not None:
+        raise DataError(
+            f"{label}: files of several formats, {files[0].path} ({kinds[0]}) and {files[other].path} "
+            f"({kinds[other]}); name those that are meant, with a glob like '*.parquet'"
+        )
+    return list(zip(files, kinds, strict=True))
 
 
-def _open_file(file: File, spec: Spec) -> Part:
+def _open_file(file: File, kind: str, spec: Spec) -> Part:
     """One file in its format."""
-    kind = spec.format or ("trec" if str(file.path) == "-" else format_of(file.path))
-    if kind not in KNOWN:
-        raise UsageError.unknown("format", kind, KNOWN)
     if kind == "parquet":
         return ParquetPart(file.path, str(file.path))
     if kind == "arrow":
@@ -215,7 +233,7 @@ def _with_columns(label: str, spec: Spec, parts: list[tuple[Part, Keys]]) -> Sou
     table = LISTS[spec.table.name] if spec.table.name in LISTS and _has_lists(spec, schema) else spec.table
     columns = choose(table, list(schema), spec.chosen or {}, label)
     columns |= {name: name for name in spec.extra if name in schema and name not in columns}
-    if first.is_text and "tag" in schema and "score" in columns:
+    if any(part.first_tag() is not None for part, _ in parts):
         columns["tag"] = "tag"
     for part, part_keys in parts[1:]:
         names = {*part.schema(), *dict(part_keys)}
