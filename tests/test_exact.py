@@ -1,11 +1,14 @@
 """Integers as scores, ranks and grades: taken for what they are, or refused where float64 would change them."""
 
+import random
+
 import numpy as np
 import polars as pl
 import pytest
 
 import rankmeter
 from rankmeter.errors import DataError
+from rankmeter.ids import byte_order
 
 WIDE = [pl.Int64, pl.UInt64, *(getattr(pl, name) for name in ("Int128", "UInt128") if hasattr(pl, name))]
 NARROW = [pl.Int8, pl.UInt8, pl.Int16, pl.UInt16, pl.Int32, pl.UInt32]
@@ -109,3 +112,23 @@ def test_booleans_are_grades_and_no_scores(values):
     rankmeter.evaluate(*dicts(values, "grade"), "RR")
     with pytest.raises(DataError, match="score"):
         rankmeter.evaluate(*dicts(values, "score"), "RR")
+
+
+ALPHABETS = ["ab", "\0a", "aä€😀", "0123456789"]
+
+
+@pytest.mark.parametrize("alphabet", ALPHABETS)
+@pytest.mark.parametrize("longest", [1, 8, 12, 13, 20])
+def test_ids_are_ordered_by_the_bytes_of_their_text(alphabet, longest):
+    chance = random.Random(longest)
+    names = ["".join(chance.choices(alphabet, k=chance.randint(0, longest))) for _ in range(3000)]
+    sliced = pl.Series(["z" * longest, *names])[1:]
+    assert sliced[byte_order(sliced)].to_list() == sorted(names, key=str.encode)
+
+
+@pytest.mark.parametrize("digits", [1, 12, 19])
+def test_integer_ids_are_ordered_by_the_bytes_of_their_text(digits):
+    chance = random.Random(digits)
+    numbers = [chance.randint(1 - 10**digits, 10**digits - 1) % 2**63 * chance.choice([1, -1]) for _ in range(3000)]
+    ids = pl.Series(numbers, dtype=pl.Int64)
+    assert ids[byte_order(ids)].to_list() == sorted(numbers, key=str)

@@ -90,11 +90,11 @@ def earlier_same(heads: Any, hashes: Any, ids: Any) -> Any:
 
 
 @compiled
-def count_reaching(starts: Any, ends: Any, grade: Any, level: float) -> Any:
+def count_reaching(heads: Any, grade: Any, level: float) -> Any:
     """How many judgements of each query have at least that grade (int64)."""
-    out = np.zeros(len(starts), np.int64)
-    for q in range(len(starts)):
-        for j in range(starts[q], ends[q]):
+    out = np.zeros(len(heads) - 1, np.int64)
+    for q in range(len(out)):
+        for j in range(heads[q], heads[q + 1]):
             out[q] += grade[j] >= level
     return out
 

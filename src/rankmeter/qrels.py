@@ -1,5 +1,6 @@
 """The index of judgements: queries in byte order of their ids, each with its judged documents and ideal grades."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +9,7 @@ import polars as pl
 
 from rankmeter.checks import Notice, check_lengths
 from rankmeter.errors import SHOWN, DataError, shortened
-from rankmeter.ids import ALL, IdColumn, Share, list_heads
+from rankmeter.ids import ALL, IdColumn, Share, byte_order, list_heads
 from rankmeter.judgements import count_reaching, earlier_same, group_rows, sort_down
 from rankmeter.parallel import SMALL_ROWS, beside, in_order
 from rankmeter.sources.base import Batch
@@ -68,6 +69,7 @@ class _Judgements:
         documents: the judged documents.
         repeat_of: int64, the first judgement of the same query and document, or -1.
         ideal: float64, the grades of each query sorted downwards.
+        relevant: int64, relevant documents per query.
     """
 
     frame: pl.DataFrame
@@ -75,17 +77,19 @@ class _Judgements:
     documents: IdColumn
     repeat_of: Array
     ideal: Array
+    relevant: Array
 
     @classmethod
-    def of(cls, frame: pl.DataFrame, heads: Array) -> "_Judgements":
-        """What is made of the rows."""
-        documents = IdColumn(frame["doc_id"])
+    def of(cls, frame: pl.DataFrame, heads: Array, level: float) -> "_Judgements":
+        """What is made of the rows, given the grade from which a document is relevant."""
+        documents, grade = IdColumn(frame["doc_id"]), frame["grade"].to_numpy()
         return cls(
             frame,
             heads,
             documents,
             earlier_same(heads, *documents.hashed()),
-            sort_down(heads, frame["grade"].to_numpy()),
+            sort_down(heads, grade),
+            count_reaching(heads, grade, level),
         )
 
 
@@ -105,27 +109,37 @@ def build_index(
     """
     frame, rows = _rows(source, share, from_log=from_log)
     heads = list_heads(frame["query_id"])
-    with beside(lambda: _Judgements.of(frame, heads), small=frame.height <= SMALL_ROWS) as begun:
-        named = frame["query_id"][heads[:-1]]
-        queries = IdColumn(_sorted(named.unique()))
-        numbers = queries.numbers(named)
+    with beside(lambda: _Judgements.of(frame, heads, level), small=frame.height <= SMALL_ROWS) as begun:
+        queries, place, numbers = _queries(frame["query_id"][heads[:-1]])
         found = begun.result()
     if len(numbers) > len(queries.series):  # the rows of some query do not stand together
         order, heads = group_rows(numbers, heads, len(queries.series))
         rows = order if rows is None else rows[order]
-        numbers = np.arange(len(queries.series))
-        found = _Judgements.of(frame[order].rechunk(), heads)
+        place = np.arange(len(queries.series))
+        found = _Judgements.of(frame[order].rechunk(), heads, level)
     keep, notices = _without_repeats(found, _Places(found.frame, source, rows), quiet=from_log)
     if keep is not None:
         heads = np.concatenate([[0], np.cumsum(keep)])[heads]
-        found = _Judgements.of(found.frame.filter(pl.Series(keep)).rechunk(), heads)
-    place = np.empty(len(numbers), np.int64)
-    place[numbers] = np.arange(len(numbers))
+        found = _Judgements.of(found.frame.filter(pl.Series(keep)).rechunk(), heads, level)
     starts, ends, grade = heads[place], heads[place + 1], found.frame["grade"].to_numpy()
-    relevant = count_reaching(starts, ends, grade, level)
-    columns = _columns(found, place, source.label)
+    columns, relevant = _columns(found, place, source.label), found.relevant[place]
     index = QrelsIndex(queries, starts, ends, found.documents, grade, found.ideal, ends - starts, relevant, columns)
     return index, notices
+
+
+def _queries(named: pl.Series) -> tuple[IdColumn, Array, Array]:
+    """Distinct queries in byte order of their text, where each stands among the named ones, and the numbers of these.
+
+    The place of a query that is named more than once means nothing.
+    """
+    place = byte_order(named)
+    ordered = named[place]
+    first = list_heads(ordered)
+    numbers = np.empty(len(named), np.int64)
+    numbers[place] = np.repeat(np.arange(len(first) - 1), np.diff(first))
+    queries = IdColumn(ordered if len(first) > len(named) else ordered[first[:-1]])
+    queries.table(integers=named.dtype.is_integer())  # which every batch asks for
+    return queries, place, numbers
 
 
 def _rows(source: Source, share: Share, *, from_log: bool) -> tuple[pl.DataFrame, Array | None]:
@@ -153,11 +167,13 @@ def _rows(source: Source, share: Share, *, from_log: bool) -> tuple[pl.DataFrame
 
 
 def rechunked(columns: list[pl.Series]) -> pl.DataFrame:
-    """A frame of these columns, each in one piece; the list is emptied, so that only one is ever there twice."""
-    out = []
-    while columns:
-        out.append(columns.pop(0).rechunk())
-    return pl.DataFrame(out)
+    """A frame of these columns, each in one piece; the list is emptied, so that few are ever there twice."""
+
+    def taken() -> Iterator[pl.Series]:
+        while columns:
+            yield columns.pop(0)
+
+    return pl.DataFrame(list(in_order(READERS, taken(), lambda column: column.rechunk())))
 
 
 def _columns(found: _Judgements, place: Array, label: str) -> pl.DataFrame:
@@ -172,16 +188,6 @@ def _flat(frame: pl.DataFrame, batch: Batch) -> pl.DataFrame:
     check_lengths(frame, batch)
     held = frame.filter(pl.col("doc_ids").list.len() > 0)
     return held.explode("doc_ids", "grades").rename({"doc_ids": "doc_id", "grades": "grade"})
-
-
-def sorting(queries: pl.Series) -> Array:
-    """The order of queries by the bytes of their text (int64)."""
-    return queries.cast(pl.String).arg_sort().cast(pl.Int64).to_numpy()
-
-
-def _sorted(queries: pl.Series) -> pl.Series:
-    """Queries in byte order of their text."""
-    return (queries.sort() if queries.dtype == pl.String else queries[sorting(queries)]).rechunk()
 
 
 def _without_repeats(found: _Judgements, place: "_Places", *, quiet: bool) -> tuple[Array | None, list[Notice]]:

@@ -12,9 +12,9 @@ import numpy as np
 import polars as pl
 
 from rankmeter.checks import EXAMPLES, Notice
-from rankmeter.ids import IdColumn
+from rankmeter.ids import IdColumn, byte_order
 from rankmeter.passes import Pass
-from rankmeter.qrels import QrelsIndex, repeats, sorting
+from rankmeter.qrels import QrelsIndex, repeats
 from rankmeter.store import RunValues
 
 Array = np.ndarray[Any, Any]
@@ -66,7 +66,7 @@ def lightened(share: Evaluation) -> Evaluation:
 def together(shares: Sequence[Evaluation]) -> Evaluation:
     """The evaluation of all queries."""
     queries = pl.concat([share.index.queries.series for share in shares])
-    order = sorting(queries)
+    order = byte_order(queries)
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
     starts = np.cumsum([0, *(len(share.index) for share in shares)])
