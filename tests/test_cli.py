@@ -604,7 +604,7 @@ def test_demo_shows_how_it_was_called(monkeypatch, called, shown):
 
 
 def test_completion_of_names():
-    assert options.complete_measure("ndc") == ["nDCG"]
+    assert options.complete_measure("ndc") == ["nDCG", "nDCGRel"]
     assert "rag" in options.complete_measure("ra")
     assert options.complete_table("hi") == ["hits"]
 

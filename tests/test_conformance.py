@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 import rankmeter
-from rankmeter.errors import UsageError
 from rankmeter.notation import parse_measures
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -18,17 +17,17 @@ needs_robust = pytest.mark.skipif(not ROBUST.is_dir(), reason="TREC 2003 Robust 
 needs_own = pytest.mark.skipif(not OWN.is_dir(), reason="trec_eval's test files are third-party data")
 
 
+ONLY_PRINTED = ("runid", "relstring", "relstring_20")
+"""What only trec_eval's own format has."""
+
+LABELLED = {"ndcg_1=3,2=9,4=4.5": "ndcg.1=3,2=9,4=4.5", "utility_2,-1,0,0": "utility.2,-1,0,0"}
+LABELLED |= {"11pt_avg_.25,.5,.75": "11pt_avg..25,.5,.75"}
+"""Names as they are printed that are asked for in another way."""
+
+
 def known(names):
-    """trec_eval's name -> our measure, of those that exist here."""
-    found = {}
-    for name in names:
-        try:
-            asked = parse_measures(name)
-        except UsageError:
-            continue
-        if len(asked) == 1 and name not in ("relstring", "runid", "gm_map"):
-            found[name] = asked[0]
-    return found
+    """trec_eval's name -> our measure."""
+    return {name: parse_measures(LABELLED.get(name, name), trec=True)[0] for name in names if name not in ONLY_PRINTED}
 
 
 def lines(path):
@@ -37,11 +36,16 @@ def lines(path):
         return [tuple(line.split()) for line in file if len(line.split()) == 3]
 
 
+FIXED = {"-nan": "0.0000", "-0.0000": "0.0000"}
+"""What is printed where the reference divides 0 by 0, and for its 0 below 0."""
+
+
 def check(result, expected, measures):
     """Compare printed values; returns how many there were."""
     values = {row["query_id"]: row for row in result.per_query.iter_rows(named=True)}
     total = {
-        name: {"mean": mean, "sum": sum_} for name, mean, sum_ in result.summary.select("measure", "mean", "sum").rows()
+        name: {"mean": mean, "geometric": mean, "sum": sum_}
+        for name, mean, sum_ in result.summary.select("measure", "mean", "sum").rows()
     }
     count = 0
     for name, topic, printed in expected:
@@ -49,7 +53,7 @@ def check(result, expected, measures):
             continue
         asked = measures[name]
         value = total[asked.name][asked.measure.aggregate] if topic == "all" else values[topic][asked.name]
-        assert (f"{value:.4f}" if "." in printed else f"{value:.0f}") == printed, (name, topic)
+        assert (f"{value:.4f}" if "." in printed else f"{value:.0f}") == FIXED.get(printed, printed), (name, topic)
         count += 1
     return count
 
@@ -59,16 +63,16 @@ def check(result, expected, measures):
 def test_real_runs_print_the_same(run):
     expected = lines(ROBUST / "expected" / f"{run}.txt.gz")
     measures = known(dict.fromkeys(name for name, _, _ in expected))
-    assert len(measures) >= 50
+    assert len(measures) >= 99
     result = rankmeter.evaluate(
         ROBUST / "qrels.trec.gz", ROBUST / f"{run}.trec.gz", [asked.name for asked in measures.values()]
     )
-    assert check(result, expected, measures) >= 4900
+    assert check(result, expected, measures) >= 9699
     doubles = json.loads(gzip.decompress((ROBUST / "expected" / f"{run}.double.json.gz").read_bytes()))
     values = {row["query_id"]: row for row in result.per_query.iter_rows(named=True)}
     for topic, exact in doubles.items():
         for name, value in exact.items():
-            if name in measures:
+            if name in measures and name != "11pt_avg":  # version 9, which gave the doubles, rounds recalls otherwise
                 assert values[topic][measures[name].name] == pytest.approx(value, rel=0, abs=1e-12)
 
 

@@ -10,7 +10,17 @@ import pytest
 HEAVY = ("polars", "pyarrow", "numba", "numpy")
 MODULES = sorted(inputs.SOURCES.rglob("*.py"))
 NUMBA = {"compiler", "memory"}
-COMPILING = NUMBA | {"values", "matching", "dealing", "words", "judgements", "sums", "fields", "catalogue/driver"}
+COMPILING = NUMBA | {
+    "values",
+    "matching",
+    "dealing",
+    "words",
+    "judgements",
+    "sums",
+    "fields",
+    "catalogue/driver",
+    "catalogue/view",
+}
 ON_DISK = {"sinks", "spill", "compiler"}
 DISK = {
     "open",

@@ -80,14 +80,23 @@ MADE: dict[str, Callable[[Dense, int, random.Random], Iterator[Pair]]] = {
 }
 
 
+NEEDED = {"recall": 0.5, "x": 1.0, "max_rel": 4.0}
+"""Values of parameters that have no default."""
+
+
 def value(measure: Measure, query: Dense, k: int | None) -> float:
     """The value of a list for the defaults of all parameters but the cut-off."""
     ranked, missed = query
-    values = [k if p.kind == "cutoff" else p.default for p in measure.parameters]
+    values = [k if p.kind == "cutoff" else NEEDED.get(p.name, p.default) for p in measure.parameters]
+    asked = Asked(measure, tuple(values))
     found = [(rank, grade) for rank, grade in enumerate(ranked, 1) if grade is not None]
     judged = sorted([*(grade for _, grade in found), *missed], reverse=True)
-    parameters = Asked(measure, tuple(values)).kernel_parameters(1.0)
-    return measure.kernel([rank for rank, _ in found], [grade for _, grade in found], judged, len(ranked), *parameters)
+    grades = [grade for _, grade in found]
+    if any(
+        p.view and p.name == "gain" for p in measure.parameters
+    ):  # of which none is below 0, and which are the grades otherwise
+        grades, judged = [max(grade, 0.0) for grade in grades], [max(grade, 0.0) for grade in judged]
+    return measure.kernel([rank for rank, _ in found], grades, judged, len(ranked), *asked.kernel_parameters(1.0))
 
 
 def holds(law: str, measure: Measure, pair: Pair) -> bool:
@@ -101,9 +110,13 @@ def holds(law: str, measure: Measure, pair: Pair) -> bool:
     return value(measure, after, k) == value(measure, before, k)
 
 
-def cases(law: str) -> Iterator[Pair]:
+WALKERS = {"NERR10", "NERR11", "INST", "INSQ"}
+"""Measures that go through 1,000 ranks, and have fewer cases."""
+
+
+def cases(law: str, name: str = "") -> Iterator[Pair]:
     chance = random.Random(f"law {law}")
-    for _ in range(CASES):
+    for _ in range(CASES // 20 if name in WALKERS else CASES):
         query = some_query(chance)
         yield from MADE[law](query, chance.randrange(1, 14), chance)
 
@@ -129,13 +142,13 @@ def test_every_law_has_cases_and_measures() -> None:
 
 @pytest.mark.parametrize(("name", "law"), [(name, law) for name, law in PAIRS if law in MEASURES[name].laws])
 def test_a_declared_law_holds(name: str, law: str) -> None:
-    found = [pair for pair in cases(law) if not holds(law, MEASURES[name], pair)]
+    found = [pair for pair in cases(law, name) if not holds(law, MEASURES[name], pair)]
     assert not found, found[0]
 
 
 @pytest.mark.parametrize(("name", "law"), [(name, law) for name, law in PAIRS if law not in MEASURES[name].laws])
 def test_a_law_that_is_not_declared_does_not_hold(name: str, law: str) -> None:
-    broken = any(not holds(law, MEASURES[name], pair) for pair in cases(law))
+    broken = any(not holds(law, MEASURES[name], pair) for pair in cases(law, name))
     assert broken != (law in UNTOUCHED.get(name, ()))
 
 

@@ -7,7 +7,7 @@ import sys
 import pytest
 from test_measures import random_asked
 
-from rankmeter.catalogue import MEASURES
+from rankmeter.catalogue import MEASURES, Measure
 from rankmeter.catalogue.registry import NO_CUTOFF, names_of
 from rankmeter.errors import UsageError
 from rankmeter.notation import parse_measure, parse_measures, split
@@ -168,9 +168,16 @@ def test_names_what_is_wrong(text: str, part: str) -> None:
     assert caught.value.exit_code == 2
 
 
+def needed(declared: Measure) -> str:
+    """What stands behind the name of a measure that is given what it needs, and a cut-off."""
+    inside = [f"{p.name}={p.example}" for p in declared.parameters if p.required and not p.behind_at]
+    behind = [f"@{p.example}" for p in declared.parameters if p.behind_at]
+    return (f"({','.join(inside)})" if inside else "") + "".join(behind)
+
+
 @pytest.mark.parametrize("name", MEASURES)
 def test_names_are_read_in_any_case(name: str) -> None:
-    end = "@7" if MEASURES[name].parameter("k") else ""
+    end = needed(MEASURES[name])
     for alias in (name, *MEASURES[name].aliases):
         for form in (alias, alias.upper(), alias.lower(), alias.swapcase()):
             assert parse_measure(form + end).name == name + end, form
@@ -180,9 +187,11 @@ def test_names_are_read_in_any_case(name: str) -> None:
 def test_trec_evals_names_are_read(name: str) -> None:
     declared = MEASURES[name]
     if declared.trec is not None:
-        assert parse_measure(declared.trec).name == name
+        asked = parse_measure(declared.trec)
+        assert (asked.measure.name, asked.label) == (name, declared.trec)
     if declared.trec_cut is not None:
-        assert parse_measure(f"{declared.trec_cut}_7").name == f"{name}@7"
+        point = next(p.example for p in declared.parameters if p.behind_at)
+        assert parse_measure(f"{declared.trec_cut}_{point}").name == f"{name}@{point}"
 
 
 @pytest.mark.parametrize("name", MEASURES)

@@ -3,17 +3,20 @@
 import math
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rankmeter.catalogue import MEASURES, SUITES, Measure, Parameter
-from rankmeter.catalogue.registry import LARGEST_CUTOFF, NO_CUTOFF, names_of
+from rankmeter.catalogue.registry import LARGEST_CUTOFF, NO_CUTOFF, K, names_of
 from rankmeter.errors import UsageError, shortened
 
 NAME = re.compile(r"[A-Za-z][\w-]*")
+OPENING, CLOSING = "({", ")}"
 FLAGS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-TREC_CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
-"""trec_eval's cut-offs where its spelling names none (`-m ndcg_cut`)."""
+TREC_NAME = re.compile(r"([A-Za-z0-9]\w*?)(?:\.(.+)|_([\d.]+))?")
+"""trec_eval's spelling: a name, and numbers behind a point, or one behind a low line."""
+
+TREC_NUMBERS = r"[+-]?(?:\d+\.?\d*|\.\d+)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +26,17 @@ class Asked:
     Attributes:
         measure: the measure.
         values: the value of each of its parameters, in their order.
+        label: how trec_eval calls it, where it was asked for in that spelling.
     """
 
     measure: Measure
     values: tuple[Any, ...]
+    label: str | None = field(default=None, compare=False)
+
+    @property
+    def pairs(self) -> list[tuple[Parameter, Any]]:
+        """Its parameters and their values."""
+        return list(zip(self.measure.parameters, self.values, strict=True))
 
     @property
     def name(self) -> str:
@@ -35,34 +45,43 @@ class Asked:
         >>> parse_measure("map@100").name, parse_measure("P(rel=2)@5").name
         ('AP@100', 'P(rel=2)@5')
         """
-        pairs = list(zip(self.measure.parameters, self.values, strict=True))
-        inner = [f"{p.name}={_text(value)}" for p, value in pairs if p.kind != "cutoff" and value != p.default]
-        cutoff = next((f"@{value}" for p, value in pairs if p.kind == "cutoff" and value is not None), "")
-        return self.measure.name + (f"({','.join(inner)})" if inner else "") + cutoff
+        inner = [f"{p.name}={_text(value)}" for p, value in self.pairs if not p.behind_at and value != p.default]
+        behind = next((f"@{_text(value)}" for p, value in self.pairs if p.behind_at and value is not None), "")
+        return self.measure.name + (f"({','.join(inner)})" if inner else "") + behind
 
     @property
     def k(self) -> int | None:
         """The cut-off, or None."""
-        return next((v for p, v in zip(self.measure.parameters, self.values, strict=True) if p.kind == "cutoff"), None)
+        return next((value for p, value in self.pairs if p.kind == "cutoff"), None)
 
-    def kernel_parameters(self, level: float) -> tuple[int | float, ...]:
+    def kernel_parameters(self, level: float) -> tuple[int | float | tuple[float, ...], ...]:
         """What the kernel takes behind the query; `level` is the relevance level in force."""
-        return tuple(_for_kernel(p, v, level) for p, v in zip(self.measure.parameters, self.values, strict=True))
+        return tuple(_for_kernel(p, value, level) for p, value in self.pairs if not p.view)
+
+    def view_parameters(self, level: float) -> dict[str, Any]:
+        """What changes what the kernel sees, by name; `level` is the relevance level in force."""
+        seen = {p.name: level if p.kind == "level" and value is None else value for p, value in self.pairs if p.view}
+        return {"least" if name == "rel" else name: value for name, value in seen.items()}
 
 
-def _for_kernel(parameter: Parameter, value: Any, level: float) -> int | float:
+def _for_kernel(parameter: Parameter, value: Any, level: float) -> int | float | tuple[float, ...]:
     if parameter.kind == "cutoff":
         return NO_CUTOFF if value is None else int(value)
     if parameter.kind == "level":
         return float(level if value is None else value)
     if parameter.kind == "choice":
         return parameter.choices.index(value)
+    if parameter.kind == "numbers":
+        return tuple(map(float, value))
     return int(value) if parameter.kind == "flag" else float(value)
 
 
 def _text(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, tuple):
+        inner = ("=".join(map(_text, one)) if isinstance(one, tuple) else _text(one) for one in value)
+        return f"'{','.join(inner)}'"
     return f"{value:.17g}" if isinstance(value, float) and float(f"{value:g}") != value else _short(value)
 
 
@@ -70,11 +89,12 @@ def _short(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def parse_measures(texts: str | Iterable[str]) -> list[Asked]:
+def parse_measures(texts: str | Iterable[str], *, trec: bool = False) -> list[Asked]:
     """The measures named in one text or several, in order, each once; suites stand for what they hold.
 
     Args:
         texts: each is split at commas and blanks outside brackets and quotes.
+        trec: a name that is trec_eval's too means what it means there: `P` its cut-offs, and not the whole list.
 
     Raises:
         UsageError: naming the part that is wrong.
@@ -85,7 +105,7 @@ def parse_measures(texts: str | Iterable[str]) -> list[Asked]:
     parts = [part for text in ([texts] if isinstance(texts, str) else texts) for part in split(text)]
     asked: dict[str, Asked] = {}
     for part in parts:
-        for one in _expanded(part):
+        for one in _expanded(part, trec=trec):
             asked.setdefault(one.name, one)
     if not asked:
         raise UsageError("no measure is named; give one such as nDCG@10")
@@ -116,8 +136,8 @@ def split(text: str) -> list[str]:
             quote = "" if sign == quote else quote
         elif sign in "'\"":
             quote = sign
-        elif sign in "()":
-            depth += 1 if sign == "(" else -1
+        elif sign in OPENING or sign in CLOSING:
+            depth += 1 if sign in OPENING else -1
             if depth < 0:
                 raise UsageError(f'a bracket is closed that was never opened: "{shortened(text)}"')
         elif (sign == "," or sign.isspace()) and depth == 0:
@@ -132,15 +152,15 @@ def _with_numbers(parts: list[str]) -> list[str]:
     """Bare numbers joined to the dotted name before them."""
     joined: list[str] = []
     for part in parts:
-        dotted = joined and re.fullmatch(r"[A-Za-z]\w*\.[\d.,+-]+", joined[-1])
-        if dotted and re.fullmatch(r"[+-]?\d+(\.\d+)?", part):
+        dotted = joined and re.fullmatch(r"[A-Za-z0-9]\w*\.[\d.,+=-]+", joined[-1])
+        if dotted and re.fullmatch(rf"({TREC_NUMBERS}=)?{TREC_NUMBERS}", part):
             joined[-1] += f",{part}"
         else:
             joined.append(part)
     return joined
 
 
-def _expanded(text: str) -> Iterator[Asked]:
+def _expanded(text: str, *, trec: bool) -> Iterator[Asked]:
     """The measures behind one name: itself, a suite's, or those of trec_eval's spelling."""
     suite, _, cut = text.partition("@")
     if suite.casefold() in SUITES:
@@ -148,26 +168,52 @@ def _expanded(text: str) -> Iterator[Asked]:
         if k is None:
             raise UsageError(f'the suite {suite} needs a cut-off, for example {suite}@5: "{shortened(text)}"')
         yield from (_named(template.format(k=k)) for template in SUITES[suite.casefold()])
-    elif (from_trec := _trec(text)) is not None:
+    elif (from_trec := _trec(text, trec=trec)) is not None:
         yield from from_trec
     else:
         yield _named(text)
 
 
-def _trec(text: str) -> list[Asked] | None:
-    """The measures of trec_eval's spelling (`P_5`, `map_cut.10,20`, `recip_rank`), or None."""
-    match = re.fullmatch(r"([A-Za-z]\w*?)(?:[._]([\d.,+-]+))?", text)
+def _trec(text: str, *, trec: bool) -> list[Asked] | None:
+    """The measures of trec_eval's spelling (`P_5`, `map_cut.10,20`, `recip_rank`, `ndcg.1=3`), or None.
+
+    With `trec`, a name that is ours too means what it means there.
+    """
+    match = TREC_NAME.fullmatch(text)
     if match is None:
         return None
-    name, numbers = match.groups()
+    name, dotted, numbered = match.groups()
     cut = next((m for m in MEASURES.values() if m.trec_cut == name), None)
     whole = next((m for m in MEASURES.values() if m.trec == name), None)
-    if numbers is None and whole is not None:
-        return [_with(whole, {}, text)]
-    if cut is None or (numbers is None and name.casefold() in names_of(cut)):
+    given = dotted or numbered
+    if whole is not None and (given is None or (dotted and cut is None)):
+        values = dict(whole.trec_values) if given is None else {**whole.trec_values, **_trec_values(whole, given, text)}
+        return [replace(_with(whole, values, text), label=name if given is None else f"{name}_{given}")]
+    if cut is None or (given is None and not trec and name.casefold() in names_of(cut)):
         return None
-    ks = [_cutoff(k, text) for k in numbers.split(",")] if numbers else TREC_CUTOFFS
-    return [_with(cut, {"k": k}, text) for k in ks]
+    at = next(p for p in cut.parameters if p.behind_at)
+    points = [_behind_at(at, k, text) for k in given.split(",")] if given else cut.trec_cuts
+    return [
+        replace(
+            _with(cut, {**cut.trec_values, at.name: k}, text),
+            label=f"{name}_{k:{'d' if at.kind == 'cutoff' else '.2f'}}",
+        )
+        for k in sorted(points)
+    ]
+
+
+def _trec_values(found: Measure, given: str, text: str) -> dict[str, Any]:
+    """The parameters behind the point of trec_eval's spelling: `name=value` or `grade=gain` pairs, or numbers."""
+    if "=" in given:
+        pairs = [tuple(pair.split("=", 1)) for pair in given.split(",")]
+        named = {key: value for key, value in pairs if found.parameter(key) is not None}
+        rest = ",".join(f"{key}={value}" for key, value in pairs if key not in named)
+        named |= {"gains": rest} if rest else {}
+        return {key: _value(_parameter(found, key, text), value, text) for key, value in named.items()}
+    numbers = tuple(number for one in given.split(",") if (number := _number(one)) is not None)
+    if found.trec_numbers is None or len(numbers) != given.count(",") + 1:
+        raise UsageError(f'"{shortened(given)}" in "{shortened(text)}" is not understood')
+    return found.trec_numbers(numbers)
 
 
 def _named(text: str) -> Asked:
@@ -182,7 +228,8 @@ def _named(text: str) -> Asked:
         if rest[0] == "@":
             cut = re.match(r"@([^(]*)", rest)
             number = cut.group(1) if cut else ""
-            _once(values, "k", _cutoff(number, text), text)
+            at = next((p for p in found.parameters if p.behind_at), K)
+            _once(values, at.name, _behind_at(at, number, text), text)
             rest = rest[1 + len(number) :]
         elif rest[0] == "(":
             inner, _, rest = _bracket(rest)
@@ -228,15 +275,21 @@ def _pairs(inner: str, found: Measure, text: str) -> Iterator[tuple[str, Any]]:
         key, sign, value = (piece.strip() for piece in part.partition("="))
         if not sign or not value:
             raise UsageError(f'"{shortened(part)}" in "{shortened(text)}" is not of the form parameter=value')
-        parameter = found.parameter(key.casefold())
-        if parameter is None or parameter.kind == "cutoff":
-            known = [p.name for p in found.parameters if p.kind != "cutoff"]
-            if not known:
-                raise UsageError(
-                    f'{found.name} has no parameter "{key}", and no others in brackets: "{shortened(text)}"'
-                )
-            raise UsageError(f'{UsageError.unknown(f"parameter of {found.name}", key, known)} (in "{shortened(text)}")')
-        yield parameter.name, _value(parameter, value.strip("'\""), text)
+        value = value.strip("'\"")
+        synonyms = {other: (p.name, meant) for p in found.parameters for other, meant in p.synonyms}
+        key, value = synonyms.get(f"{key}={value}".casefold(), (key, value))
+        yield (parameter := _parameter(found, key, text)).name, _value(parameter, value, text)
+
+
+def _parameter(found: Measure, key: str, text: str) -> Parameter:
+    """The parameter of that name that is written in brackets."""
+    inside = {p.name.casefold(): p for p in found.parameters if not p.behind_at}
+    if not inside:
+        raise UsageError(f'{found.name} has no parameter "{key}", and no others in brackets: "{shortened(text)}"')
+    if key.casefold() not in inside:
+        known = [p.name for p in inside.values()]
+        raise UsageError(f'{UsageError.unknown(f"parameter of {found.name}", key, known)} (in "{shortened(text)}")')
+    return inside[key.casefold()]
 
 
 def _value(parameter: Parameter, value: str, text: str) -> Any:
@@ -245,13 +298,34 @@ def _value(parameter: Parameter, value: str, text: str) -> Any:
         return value.casefold()
     if parameter.kind == "flag" and value.casefold() in FLAGS:
         return FLAGS[value.casefold()]
-    if parameter.kind in ("number", "level") and (number := _number(value)) is not None:
-        low = parameter.low if parameter.low is not None else -math.inf
-        above = parameter.above if parameter.above is not None else -math.inf
-        high = parameter.high if parameter.high is not None else math.inf
-        if low <= number <= high and number > above:
-            return number
+    if (
+        parameter.kind in ("number", "level", "point")
+        and (number := _number(value)) is not None
+        and parameter.allows(number)
+    ):
+        return number
+    if parameter.kind == "numbers":
+        numbers = [_number(one) for one in value.split(",")]
+        if all(number is not None and parameter.allows(number) for number in numbers):
+            return tuple(numbers)
+    if parameter.kind == "gains" and (gains := _gains(value)) is not None:
+        return gains
     raise UsageError(f'{parameter.name} is {parameter.values()}, not "{shortened(value)}": "{shortened(text)}"')
+
+
+def _gains(text: str) -> tuple[tuple[float, float], ...] | None:
+    """Pairs of a grade and its gain, by grade, from `1=3,2=7` or `{1: 3, 2: 7}`; None where these are none.
+
+    >>> _gains("{2: 7, 1: 3}")
+    ((1.0, 3.0), (2.0, 7.0))
+    """
+    pairs: dict[float, float] = {}
+    for pair in text.strip("{} ").replace(":", "=").split(","):
+        grade, gain = map(_number, map(str.strip, (*pair.split("=", 1), "")[:2]))
+        if grade is None or gain is None or grade in pairs:
+            return None
+        pairs[grade] = gain
+    return tuple(sorted(pairs.items()))
 
 
 def _number(text: str) -> float | None:
@@ -260,6 +334,11 @@ def _number(text: str) -> float | None:
         return None
     number = float(text)
     return number if math.isfinite(number) else None
+
+
+def _behind_at(parameter: Parameter, text: str, whole: str) -> float:
+    """The value of a parameter that is written behind `@`."""
+    return _cutoff(text, whole) if parameter.kind == "cutoff" else float(_value(parameter, text, whole))
 
 
 def _cutoff(text: str, whole: str) -> int:
@@ -287,6 +366,9 @@ def _with(found: Measure, values: dict[str, Any], text: str) -> Asked:
         raise UsageError(f'{found.name} has no cut-off: "{shortened(text)}"')
     if found.without_k is not None and "k" not in values:
         return _whole_list(found, values, text)
+    lacking = next((p for p in found.parameters if p.required and p.name not in values), None)
+    if lacking is not None:
+        raise UsageError(f'{found.name} needs {lacking.name}, {lacking.values()}: "{shortened(text)}"')
     return Asked(found, tuple(values.get(p.name, p.default) for p in found.parameters))
 
 

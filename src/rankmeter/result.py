@@ -82,8 +82,10 @@ class Result:
     @cached_property
     def _cells(self) -> dict[str, list[list[Cell]]]:
         """Run -> for each measure the cell of all queries and one for each group."""
+        geometric = [asked.measure.aggregate == "geometric" for asked in self.measures]
         return {
-            name: cells(run.values.values, self._counted(run), self._groups) for name, run in self._evaluated.items()
+            name: cells(run.values.values, self._counted(run), self._groups, geometric)
+            for name, run in self._evaluated.items()
         }
 
     def groups(self, run: str) -> list[tuple[dict[str, Any], int, dict[str, dict[str, float | None]]]]:

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from rankmeter.catalogue.driver import Hits as KernelHits
 from rankmeter.catalogue.driver import evaluate_measure
+from rankmeter.catalogue.view import Hits as KernelHits
+from rankmeter.catalogue.view import View
 from rankmeter.judgements import ideals_of
 from rankmeter.notation import Asked
 from rankmeter.qrels import QrelsIndex
@@ -113,8 +114,12 @@ class Store:
         ideal_offsets, ideal = ideals_of(index.starts, index.ends, index.ideal, hits.query)
         seen = KernelHits(hits.offsets, hits.rank, hits.grade, ideal_offsets, ideal, hits.num_ret)
         values = np.empty((len(self._measures), len(hits.query)))
+        views = {View(): seen}
         for row, asked in zip(values, self._measures, strict=True):
-            evaluate_measure(asked, seen, self._level, row)
+            view = View(**asked.view_parameters(self._level))
+            if view not in views:
+                views[view] = view.of(seen)
+            evaluate_measure(asked, views[view], self._level, row)
         put_rows(kept.values.reshape(-1), hits.query, values)
 
 

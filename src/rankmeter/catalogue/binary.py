@@ -2,7 +2,7 @@
 
 import math
 
-from rankmeter.catalogue.registry import K_REQUIRED, REL, Grades, K, Parameter, Ranks, measure, shared
+from rankmeter.catalogue.registry import JUDGED_ONLY, K_REQUIRED, REL, Grades, K, Parameter, Ranks, measure, shared
 
 TREC_EVAL = "trec_eval 10.0"
 MANNING = "Manning, Raghavan and Schütze, Introduction to Information Retrieval, 2008, chapter 8"
@@ -40,6 +40,18 @@ def ratio(part: float, whole: float) -> float:
 
 
 @shared
+def precision_sum(rank: Ranks, grade: Grades, k: int, rel: float) -> float:
+    """Sum of the precisions at each relevant document among the first k."""
+    found = 0
+    total = 0.0
+    for i in range(len(rank)):
+        if rank[i] <= k and grade[i] >= rel:
+            found += 1
+            total += found / rank[i]
+    return total
+
+
+@shared
 def f_of(p: float, r: float, beta: float) -> float:
     """The weighted harmonic mean of precision and recall."""
     return ratio((1.0 + beta * beta) * p * r, beta * beta * p + r)
@@ -53,7 +65,15 @@ def f_of(p: float, r: float, beta: float) -> float:
     parameters=(
         K_REQUIRED,
         REL,
-        Parameter("norm", "choice", "k", "what divides: k, or what was retrieved of it", choices=("k", "retrieved")),
+        Parameter(
+            "norm",
+            "choice",
+            "k",
+            "what divides: k, or what was retrieved of it",
+            choices=("k", "retrieved"),
+            example="retrieved",
+        ),
+        JUDGED_ONLY,
     ),
     trec_cut="P",
     without_k="SetP",
@@ -72,7 +92,10 @@ def precision(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: int, r
     parameters=(
         K_REQUIRED,
         REL,
-        Parameter("cap", "flag", default=False, help="divide by min(k, relevant), so that 1 can be reached"),
+        Parameter(
+            "cap", "flag", default=False, help="divide by min(k, relevant), so that 1 can be reached", example="true"
+        ),
+        JUDGED_ONLY,
     ),
     trec_cut="recall",
     without_k="SetR",
@@ -89,7 +112,7 @@ def recall(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: int, rel:
     "F1",
     title="harmonic mean of precision and recall at k",
     source="van Rijsbergen, Information Retrieval, 1979, chapter 7",
-    parameters=(K_REQUIRED, REL),
+    parameters=(K_REQUIRED, REL, JUDGED_ONLY),
     without_k="SetF",
     needs_all_relevant=True,
     laws="swap tail padding unretrieved",
@@ -104,7 +127,7 @@ def f1(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: int, rel: flo
     "F",
     title="weighted harmonic mean of precision and recall at k",
     source="van Rijsbergen, Information Retrieval, 1979, chapter 7",
-    parameters=(K_REQUIRED, REL, BETA),
+    parameters=(K_REQUIRED, REL, BETA, JUDGED_ONLY),
     without_k="SetF",
     needs_all_relevant=True,
     laws="swap tail padding unretrieved",
@@ -120,8 +143,9 @@ def f_beta(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: int, rel:
     aliases=("Hit", "HitRate", "hits"),
     title="whether a relevant document is among the first k",
     source=TREC_EVAL,
-    parameters=(K, REL),
+    parameters=(K, REL, JUDGED_ONLY),
     trec_cut="success",
+    trec_cuts=(1, 5, 10),
     laws="swap replacement tail padding unretrieved ideal deep",
 )
 def success(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: int, rel: float) -> float:
@@ -134,7 +158,7 @@ def success(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: int, rel
     aliases=("MRR", "ReciprocalRank"),
     title="reciprocal rank of the first relevant document",
     source="Voorhees, The TREC-8 Question Answering Track Report, 1999",
-    parameters=(K, REL),
+    parameters=(K, REL, JUDGED_ONLY),
     trec="recip_rank",
     laws="swap replacement tail padding unretrieved ideal deep",
 )
@@ -160,7 +184,9 @@ def reciprocal_rank(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: 
             "rel",
             "what divides: the relevant documents, min(k, relevant), or the hits among the first k",
             choices=("rel", "min", "hits"),
+            example="min",
         ),
+        JUDGED_ONLY,
     ),
     trec="map",
     trec_cut="map_cut",
@@ -172,14 +198,8 @@ def average_precision(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k
 
     With norm=min the divisor is min(k, relevant), with norm=hits the relevant documents among the first k.
     """
-    found = 0
-    total = 0.0
-    for i in range(len(rank)):
-        if rank[i] <= k and grade[i] >= rel:
-            found += 1
-            total += found / rank[i]
-    divisor = found if norm == 2 else relevant(ideal, rel)  # the third choice
-    return ratio(total, min(k, divisor) if norm == 1 else divisor)
+    divisor = hits(rank, grade, k, rel) if norm == 2 else relevant(ideal, rel)  # the third choice
+    return ratio(precision_sum(rank, grade, k, rel), min(k, divisor) if norm == 1 else divisor)
 
 
 @measure(
@@ -187,7 +207,7 @@ def average_precision(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k
     aliases=("RPrecision", "R-precision"),
     title="precision at the number of relevant documents",
     source=BUCKLEY,
-    parameters=(REL,),
+    parameters=(REL, JUDGED_ONLY),
     trec="Rprec",
     needs_all_relevant=True,
     laws="swap padding unretrieved ideal",
@@ -199,44 +219,90 @@ def r_precision(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, rel: fl
 
 
 @measure(
-    "SetP",
-    aliases=("SetPrecision",),
-    title="precision of the whole list",
+    "GMAP",
+    title="geometric mean of average precision",
     source=TREC_EVAL,
-    parameters=(REL,),
-    trec="set_P",
-    laws="swap replacement unretrieved",
+    parameters=(REL, JUDGED_ONLY),
+    aggregate="geometric",
+    trec="gm_map",
+    needs_all_relevant=True,
+    laws="swap padding unretrieved ideal",
 )
-def set_precision(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, rel: float) -> float:
-    """Relevant documents retrieved / documents retrieved."""
-    return ratio(hits(rank, grade, num_ret, rel), num_ret)
+def geometric_ap(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, rel: float) -> float:
+    """Average precision; over queries exp(mean of ln max(AP, 0.00001))."""
+    return ratio(precision_sum(rank, grade, num_ret, rel), relevant(ideal, rel))
 
 
 @measure(
-    "SetR",
-    aliases=("SetRecall",),
-    title="recall of the whole list",
+    "RelP",
+    title="precision at k, as a share of the highest that can be reached",
     source=TREC_EVAL,
-    parameters=(REL,),
-    trec="set_recall",
+    parameters=(K_REQUIRED, REL, JUDGED_ONLY),
+    trec_cut="relative_P",
+    without_k="SetRelP",
     needs_all_relevant=True,
-    laws="swap replacement padding unretrieved ideal",
+    laws="swap tail padding unretrieved ideal",
 )
-def set_recall(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, rel: float) -> float:
-    """Relevant documents retrieved / relevant documents."""
-    return ratio(hits(rank, grade, num_ret, rel), relevant(ideal, rel))
+def relative_precision(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: int, rel: float) -> float:
+    """Relevant documents among the first k / min(k, relevant documents)."""
+    return ratio(hits(rank, grade, k, rel), min(k, relevant(ideal, rel)))
 
 
 @measure(
-    "SetF",
-    title="weighted harmonic mean of precision and recall of the whole list",
+    "RprecMult",
+    title="precision at a multiple of the number of relevant documents",
     source=TREC_EVAL,
-    parameters=(REL, BETA),
-    trec="set_F",
+    parameters=(
+        Parameter("x", "point", None, "the multiple", above=0, high=1e6, required=True),
+        REL,
+    ),
+    trec_cut="Rprec_mult",
+    trec_cuts=(0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0),
     needs_all_relevant=True,
-    laws="swap replacement unretrieved",
+    laws="swap padding unretrieved ideal",
 )
-def set_f(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, rel: float, beta: float) -> float:
-    """(1 + beta²) P R / (beta² P + R) with precision P and recall R of the whole list; 0 where both are 0."""
-    found = hits(rank, grade, num_ret, rel)
-    return f_of(ratio(found, num_ret), ratio(found, relevant(ideal, rel)), beta)
+def r_precision_multiple(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, x: float, rel: float) -> float:
+    """Relevant documents among the first k / k, where k is x * relevant documents + 0.9, cut to an integer."""
+    k = int(x * relevant(ideal, rel) + 0.9)
+    return ratio(hits(rank, grade, k, rel), k)
+
+
+@measure(
+    "Yaap",
+    title="average precision on a scale that averages well over queries",
+    source="Robertson, On Smoothing Average Precision, ECIR 2012",
+    parameters=(REL,),
+    bounds=(-math.inf, math.inf),
+    empty="0",
+    missing="as defined: ln(1 / (1 + relevant))",
+    trec="yaap",
+    needs_all_relevant=True,
+    laws="swap padding unretrieved",
+)
+def yaap(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, rel: float) -> float:
+    """ln((1 + s) / (1 + R - s)), where s sums the precisions at relevant documents and R counts these."""
+    total = precision_sum(rank, grade, num_ret, rel)
+    return math.log((1.0 + total) / (1.0 + relevant(ideal, rel) - total))
+
+
+@measure(
+    "Accuracy",
+    title="chance that a relevant document stands before one that is not, among those retrieved",
+    source="ir_measures 0.4",
+    parameters=(K, REL),
+    empty="0",
+    laws="tail unretrieved ideal deep",
+)
+def accuracy(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: int, rel: float) -> float:
+    """Pairs of a relevant document before one that is not relevant / all such pairs, among the first k retrieved.
+
+    0 where no relevant document is among them, 1 where nothing else is.
+    """
+    length, found, wrong = min(k, num_ret), 0, 0
+    for i in range(len(rank)):
+        if rank[i] <= k and grade[i] >= rel:
+            wrong += rank[i] - 1 - found
+            found += 1
+    if found == 0:
+        return 0.0
+    return 1.0 - ratio(wrong, (length - found) * found)

@@ -2,27 +2,10 @@
 
 import math
 
-from rankmeter.catalogue.binary import TREC_EVAL, hits, ratio, relevant
+from rankmeter.catalogue.binary import TREC_EVAL, hits, relevant
 from rankmeter.catalogue.registry import REL, Grades, K, Ranks, measure
 
 COUNT = (0.0, math.inf)
-
-
-@measure(
-    "Judged",
-    title="share of the first k that is judged",
-    source="ir_measures 0.4, as a check of how complete the judgements are",
-    parameters=(K,),
-    empty="as defined: judged non-relevant documents count",
-    laws="replacement tail unretrieved ideal deep",
-)
-def judged(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: int) -> float:
-    """Judged documents among the first k / min(k, retrieved); a negative grade is a judgement."""
-    count = 0
-    for i in range(len(rank)):
-        if rank[i] <= k:
-            count += 1
-    return ratio(count, min(k, num_ret))
 
 
 @measure(
@@ -77,12 +60,28 @@ def num_rel(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, rel: float)
     "NumRelRet",
     title="number of relevant documents retrieved",
     source=TREC_EVAL,
-    parameters=(REL,),
+    parameters=(K, REL),
     bounds=COUNT,
     aggregate="sum",
     trec="num_rel_ret",
-    laws="swap replacement padding unretrieved",
+    laws="swap replacement tail padding unretrieved deep",
 )
-def num_rel_ret(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, rel: float) -> float:
-    """Relevant documents retrieved."""
-    return float(hits(rank, grade, num_ret, rel))
+def num_rel_ret(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: int, rel: float) -> float:
+    """Relevant documents among the first k; without k, among all retrieved."""
+    return float(hits(rank, grade, k, rel))
+
+
+@measure(
+    "NumNonrelJudgedRet",
+    title="number of documents retrieved that are judged 0 or more and not relevant",
+    source=TREC_EVAL,
+    parameters=(REL,),
+    bounds=COUNT,
+    aggregate="sum",
+    empty="as defined",
+    trec="num_nonrel_judged_ret",
+    laws="swap padding unretrieved",
+)
+def num_nonrel_judged_ret(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, rel: float) -> float:
+    """Documents retrieved with a grade from 0 to below the relevance level."""
+    return float(hits(rank, grade, num_ret, 0.0) - hits(rank, grade, num_ret, max(rel, 0.0)))

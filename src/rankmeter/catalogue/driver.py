@@ -7,11 +7,12 @@ nothing. The cache of compiled code is keyed by the content of this whole folder
 import functools
 from collections.abc import Callable
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rankmeter.catalogue.registry import SHARED, TABULATED, Measure
+from rankmeter.catalogue.view import Hits
 from rankmeter.compiler import callable_compiled, compiled, substitute
 from rankmeter.memory import borrowed
 
@@ -21,36 +22,18 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 
 
-class Hits(NamedTuple):
-    """What kernels see, list after list.
-
-    Attributes:
-        offsets: int64, where each list's hits begin, and the end.
-        rank: int64, ranks of the judged documents found, from 1, ascending within a list.
-        grade: float64, their grades.
-        ideal_offsets: int64, where the judged grades of each list's query begin, and the end.
-        ideal: float64, all judged grades, sorted downwards within a query.
-        num_ret: int64, length of each list.
-    """
-
-    offsets: Array
-    rank: Array
-    grade: Array
-    ideal_offsets: Array
-    ideal: Array
-    num_ret: Array
-
-
 def evaluate_measure(asked: "Asked", hits: Hits, level: float, out: Array) -> None:
     """Compute a measure for every list.
 
     Args:
         asked: the measure with its parameters.
-        hits: the lists.
+        hits: the lists, as the measure sees them.
         level: grade from which a document is relevant, where the measure names none itself.
         out: float64, where the values go, one per list.
     """
-    _driver(asked.measure)(hits, out, *asked.kernel_parameters(level))
+    given = asked.kernel_parameters(level)
+    numbers = (np.array(value) if isinstance(value, tuple) else value for value in given)
+    _driver(asked.measure)(hits, out, *numbers)
 
 
 @functools.cache

@@ -1,7 +1,8 @@
 """The registry: what a measure is, and the one place where each declares itself."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 NO_CUTOFF = 2**62
@@ -9,8 +10,14 @@ NO_CUTOFF = 2**62
 
 LARGEST_CUTOFF = 2**31
 
+TREC_CUTS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
+"""The cut-offs of most of trec_eval's measures."""
+
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+
 Ranks = Sequence[int]
 Grades = Sequence[float]
+Gains = Sequence[float]
 Kernel = Callable[..., float]
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -31,8 +38,9 @@ class Parameter:
     """One parameter of a measure.
 
     Attributes:
-        name: as written in brackets; `k` is written behind `@`.
-        kind: `cutoff`, `level`, `number`, `choice` or `flag`.
+        name: as written in brackets; cut-offs and points are written behind `@`.
+        kind: `cutoff` (a whole number of documents), `point` (a number behind `@`), `level`, `number`, `numbers`,
+            `gains` (grade=gain pairs), `choice` or `flag`.
         default: None for a cut-off is no cut-off, None for a level is the relevance level in force.
         help: what it does.
         low: the lowest value.
@@ -40,6 +48,9 @@ class Parameter:
         high: the highest value.
         choices: the values of a choice.
         required: whether it must be given.
+        view: whether it changes what the kernel sees, and is no argument of it; see `rankmeter.catalogue.view`.
+        synonyms: other spellings, `name=value` in small letters -> value.
+        example: a value to show.
     """
 
     name: str
@@ -51,6 +62,20 @@ class Parameter:
     high: float | None = None
     choices: tuple[str, ...] = ()
     required: bool = False
+    view: bool = False
+    synonyms: tuple[tuple[str, str], ...] = ()
+    example: str = "2"
+
+    @property
+    def behind_at(self) -> bool:
+        """Whether it is written behind `@`."""
+        return self.kind in ("cutoff", "point")
+
+    def allows(self, number: float) -> bool:
+        """Whether a number is within the bounds."""
+        low = self.low is None or self.low <= number
+        above = self.above is None or self.above < number
+        return low and above and (self.high is None or number <= self.high)
 
     def values(self) -> str:
         """What it can be, in words.
@@ -64,18 +89,40 @@ class Parameter:
             return " or ".join(self.choices)
         if self.kind == "flag":
             return "true or false"
+        if self.kind == "gains":
+            return "pairs in quotes, such as '1=3,2=7'"
+        many = "numbers in quotes, each" if self.kind == "numbers" else "a number"
         low = "" if self.low is None else f" from {self.low:g}"
         above = "" if self.above is None else f" above {self.above:g}"
         high = "" if self.high is None else f" up to {self.high:g}"
-        return f"a number{low}{above}{high}"
+        return f"{many}{low}{above}{high}"
 
 
-K = Parameter("k", "cutoff", None, "how many documents from the top count; all without it", low=1)
-K_REQUIRED = Parameter("k", "cutoff", None, "how many documents from the top count", low=1, required=True)
+K = Parameter("k", "cutoff", None, "how many documents from the top count; all without it", low=1, example="10")
+K_REQUIRED = replace(K, help="how many documents from the top count", required=True)
 REL = Parameter("rel", "level", None, "grade from which a document is relevant; else the relevance level in force")
+JUDGED_ONLY = Parameter(
+    "judged_only", "flag", default=False, help="leave out what is not judged, and rank anew", view=True
+)
+GAIN = Parameter(
+    "gain",
+    "choice",
+    "linear",
+    "what a grade is worth: the grade itself, or 2^grade - 1; nothing below 0",
+    choices=("linear", "exp"),
+    view=True,
+    example="exp",
+    synonyms=(("dcg=log2", "linear"), ("dcg=exp-log2", "exp")),
+)
+GAINS = Parameter(
+    "gains", "gains", (), "what grades are worth instead; grades that are not named keep theirs", view=True
+)
+LEAST = Parameter(
+    "rel", "level", None, "the value is 0 where no grade reaches this; else the level in force", view=True
+)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # one object each
 class Measure:
     """A measure of one query, and how queries are put together.
 
@@ -87,11 +134,14 @@ class Measure:
             judged documents found, all judged grades sorted downwards, the length of the list, the parameters.
         parameters: in the order in which the kernel takes them.
         bounds: lowest and highest value.
-        aggregate: `mean` or `sum` over queries.
+        aggregate: `mean`, `sum` or `geometric` over queries.
         empty: its value when nothing is relevant.
         missing: its value for a query without results.
         trec: trec_eval's name without a cut-off.
-        trec_cut: trec_eval's name with a cut-off, which is written `name_k`.
+        trec_cut: trec_eval's name with a cut-off (or a point), which is written `name_k`.
+        trec_cuts: the cut-offs (or points) that this name stands for where it names none.
+        trec_values: parameters that trec_eval's name implies, other than the defaults here.
+        trec_numbers: what numbers behind trec_eval's name mean: numbers -> parameters.
         without_k: the measure that the bare name means, where it needs a cut-off itself.
         source: where the formula is from.
         needs_all_relevant: whether it uses the number of relevant documents or the ideal list.
@@ -109,6 +159,9 @@ class Measure:
     missing: str
     trec: str | None
     trec_cut: str | None
+    trec_cuts: tuple[float, ...]
+    trec_values: Mapping[str, Any]
+    trec_numbers: Callable[[tuple[float, ...]], dict[str, Any]] | None
     without_k: str | None
     source: str
     needs_all_relevant: bool
@@ -166,6 +219,9 @@ def measure(  # the declaration of a measure is the one place with all its facts
     missing: str = "0",
     trec: str | None = None,
     trec_cut: str | None = None,
+    trec_cuts: tuple[float, ...] = TREC_CUTS,
+    trec_values: Mapping[str, Any] = NOTHING,
+    trec_numbers: Callable[[tuple[float, ...]], dict[str, Any]] | None = None,
     without_k: str | None = None,
     needs_all_relevant: bool = False,
     laws: str = "",
@@ -189,6 +245,9 @@ def measure(  # the declaration of a measure is the one place with all its facts
             missing,
             trec,
             trec_cut,
+            trec_cuts,
+            trec_values,
+            trec_numbers,
             without_k,
             source,
             needs_all_relevant,

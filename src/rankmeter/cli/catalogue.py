@@ -14,6 +14,7 @@ from rankmeter.errors import UsageError
 if TYPE_CHECKING:
     from rankmeter.catalogue.registry import Measure, Parameter
 
+OVER_QUERIES = {"mean": "mean", "sum": "summed", "geometric": "geometric mean, of which no value is below 0.00001"}
 BEGIN, END = "<!-- measures: generated, see docs/guide.md -->", "<!-- measures: end -->"
 
 
@@ -32,14 +33,14 @@ def find(name: str) -> "Measure":
 
 
 def spellings(measure: "Measure") -> list[str]:
-    """How the measure is written: without and with a cut-off, as far as it has these forms.
+    """How the measure is written: without and with what stands behind `@`, as far as it has these forms.
 
-    >>> spellings(find("nDCG"))
-    ['nDCG', 'nDCG@k']
+    >>> spellings(find("nDCG")), spellings(find("IPrec"))
+    (['nDCG', 'nDCG@k'], ['IPrec@recall'])
     """
-    has_cutoff = any(parameter.kind == "cutoff" for parameter in measure.parameters)
-    bare = [] if has_cutoff and measure.without_k else [measure.name]
-    return [*bare, *([f"{measure.name}@k"] if has_cutoff else [])]
+    at = _behind_at(measure)
+    bare = [] if at and at.required else [measure.name]
+    return [*bare, *([f"{measure.name}@{at.name}"] if at else [])]
 
 
 def trec_names(measure: "Measure") -> list[str]:
@@ -48,7 +49,14 @@ def trec_names(measure: "Measure") -> list[str]:
     >>> trec_names(find("AP"))
     ['map', 'map_cut_k']
     """
-    return [*([measure.trec] if measure.trec else []), *([f"{measure.trec_cut}_k"] if measure.trec_cut else [])]
+    at = _behind_at(measure)
+    cut = [f"{measure.trec_cut}_{at.name}"] if measure.trec_cut and at else []
+    return [*([measure.trec] if measure.trec else []), *cut]
+
+
+def _behind_at(measure: "Measure") -> "Parameter | None":
+    """The parameter that stands behind `@`."""
+    return next((parameter for parameter in measure.parameters if parameter.behind_at), None)
 
 
 def overview() -> Sheet:
@@ -109,8 +117,9 @@ def explanation(measure: "Measure") -> list[tuple[str, str]]:
     pairs.append(("Formula", measure.formula))
     pairs.extend((f"Parameter {parameter.name}", _parameter_text(parameter)) for parameter in measure.parameters)
     low, high = measure.bounds
-    pairs.append(("Range", f"{low:g} to {high:g}" if math.isfinite(high) else f"{low:g} and more"))
-    pairs.append(("Over queries", "summed" if measure.aggregate == "sum" else "mean"))
+    whole = f"{low:g} to {high:g}" if math.isfinite(high) else f"{low:g} and more"
+    pairs.append(("Range", whole if math.isfinite(low) else "any number"))
+    pairs.append(("Over queries", OVER_QUERIES[measure.aggregate]))
     pairs.append(("Nothing relevant", measure.empty))
     pairs.append(("Missing query", measure.missing))
     pairs.append(("Source", measure.source))
@@ -119,20 +128,18 @@ def explanation(measure: "Measure") -> list[tuple[str, str]]:
 
 
 def example(measure: "Measure") -> str:
-    """A measure as one would ask for it, with a parameter where it has one to show.
+    """A measure as one would ask for it, with what it needs, or with a parameter where it has one to show.
 
-    >>> example(find("nDCG"))
-    'nDCG(gain=exp)@10'
+    >>> example(find("nDCG")), example(find("INST"))
+    ('nDCG(gain=exp)@10', 'INST(max_rel=4)')
     """
-    kinds = {parameter.kind: parameter for parameter in reversed(measure.parameters)}
-    shown = [_example_value(kinds[kind]) for kind in ("choice", "number", "flag", "level") if kind in kinds][:1]
-    return f"{measure.name}{f'({shown[0]})' if shown else ''}{'@10' if 'cutoff' in kinds else ''}"
-
-
-def _example_value(parameter: "Parameter") -> str:
-    if parameter.kind == "choice":
-        return f"{parameter.name}={next(choice for choice in parameter.choices if choice != parameter.default)}"
-    return f"{parameter.name}={'true' if parameter.kind == 'flag' else 2}"
+    inside = [parameter for parameter in measure.parameters if not parameter.behind_at]
+    order = ("choice", "number", "numbers", "level", "flag", "gains")
+    telling = sorted(inside, key=lambda parameter: order.index(parameter.kind))
+    shown = [parameter for parameter in inside if parameter.required] or telling[:1]
+    brackets = f"({','.join(f'{parameter.name}={parameter.example}' for parameter in shown)})" if shown else ""
+    at = _behind_at(measure)
+    return f"{measure.name}{brackets}{f'@{at.example}' if at else ''}"
 
 
 def _parameter_text(parameter: "Parameter") -> str:
@@ -144,6 +151,8 @@ def _parameter_text(parameter: "Parameter") -> str:
 def _default_text(default: Any) -> str:  # the value of any kind of parameter
     if isinstance(default, bool):
         return str(default).lower()
+    if isinstance(default, tuple):
+        return f"'{','.join(map(_default_text, default))}'" if default else "none"
     return f"{default:g}" if isinstance(default, float) else str(default)
 
 

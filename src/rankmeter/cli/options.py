@@ -35,7 +35,7 @@ def complete_measure(incomplete: str) -> list[str]:
     """Names of measures and suites that start with the text, for shell completion.
 
     >>> complete_measure("ndc")
-    ['nDCG']
+    ['nDCG', 'nDCGRel']
     """
     from rankmeter.catalogue import MEASURES, SUITES
 

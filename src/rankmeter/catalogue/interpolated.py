@@ -1,0 +1,70 @@
+"""Interpolated precision: the best precision that is reached at some recall or beyond."""
+
+from collections.abc import Sequence
+
+from rankmeter.catalogue.binary import MANNING, relevant
+from rankmeter.catalogue.registry import JUDGED_ONLY, REL, Grades, Parameter, Ranks, measure, shared
+
+POINTS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+
+
+@shared
+def best_precision(rank: Ranks, grade: Grades, wanted: int, rel: float) -> float:
+    """The highest precision at a rank where at least so many relevant documents were found."""
+    best, found = 0.0, 0
+    for i in range(len(rank)):
+        if grade[i] >= rel:
+            found += 1
+            if found >= wanted:
+                best = max(best, found / rank[i])
+    return best
+
+
+@shared
+def documents_at(recall: float, total: int) -> int:
+    """The relevant documents that a recall asks for, rounded to the nearest, halves up."""
+    wanted = recall * total
+    return int(wanted) + (wanted - int(wanted) >= 0.5)
+
+
+@measure(
+    "IPrec",
+    title="interpolated precision at a recall",
+    source=MANNING,
+    parameters=(
+        Parameter("recall", "point", None, "the recall", low=0, high=1, required=True, example="0.5"),
+        REL,
+        JUDGED_ONLY,
+    ),
+    trec_cut="iprec_at_recall",
+    trec_cuts=POINTS,
+    needs_all_relevant=True,
+    laws="swap padding unretrieved ideal",
+)
+def interpolated_precision(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, recall: float, rel: float) -> float:
+    """The highest precision from the rank on where recall * relevant documents are found, rounded to the nearest."""
+    wanted = documents_at(recall, relevant(ideal, rel))
+    return best_precision(rank, grade, wanted, rel)
+
+
+@measure(
+    "IPrecAvg11",
+    title="interpolated precision averaged over recalls, by default 0, 0.1, … 1",
+    source=MANNING,
+    parameters=(
+        Parameter("recalls", "numbers", POINTS, "the recalls", low=0, high=1, example="0.5"),
+        REL,
+    ),
+    trec="11pt_avg",
+    trec_numbers=lambda numbers: {"recalls": numbers},
+    needs_all_relevant=True,
+    laws="swap padding unretrieved ideal",
+)
+def average_interpolated_precision(
+    rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, recalls: Sequence[float], rel: float
+) -> float:
+    """The mean of the interpolated precision over the recalls."""
+    total, value = relevant(ideal, rel), 0.0
+    for i in range(len(recalls)):
+        value += best_precision(rank, grade, documents_at(recalls[i], total), rel)
+    return value / len(recalls)
