@@ -8,6 +8,7 @@ from naive import List
 
 from rankmeter.catalogue.driver import evaluate_measure
 from rankmeter.catalogue.view import Hits, View
+from rankmeter.conventions import Rules
 from rankmeter.notation import Asked
 
 Sparse = tuple[Sequence[int], Sequence[float], Sequence[float], int]
@@ -29,7 +30,7 @@ def seen(asked: Asked, queries: Sequence[Sparse], level: float) -> Hits:
     found, known = np.cumsum([0, *map(len, ranks)]), np.cumsum([0, *map(len, ideals)])
     rank, grade = np.array([*chain(*ranks)], "i8"), np.array([*chain(*grades)], "f8")
     hits = Hits(found, rank, grade, known, np.array([*chain(*ideals)], "f8"), np.array(lengths, "i8"))
-    return View(**asked.view_parameters(level)).of(hits)
+    return View(**asked.view_parameters(Rules(relevance_level=level))).of(hits)
 
 
 def plain(asked: Asked, queries: Sequence[Sparse], level: float) -> list[float]:
@@ -39,7 +40,7 @@ def plain(asked: Asked, queries: Sequence[Sparse], level: float) -> list[float]:
     values = []
     for n, length in enumerate(hits.num_ret.tolist()):
         here, there = slice(*hits.offsets[n : n + 2]), slice(*hits.ideal_offsets[n : n + 2])
-        parameters = asked.kernel_parameters(level)
+        parameters = asked.kernel_parameters(Rules(relevance_level=level))
         values.append(asked.measure.kernel(rank[here], grade[here], ideal[there], length, *parameters))
     return values
 
@@ -47,5 +48,5 @@ def plain(asked: Asked, queries: Sequence[Sparse], level: float) -> list[float]:
 def compiled(asked: Asked, queries: Sequence[Sparse], level: float) -> list[float]:
     """The kernel as the driver runs it, all queries at once."""
     values = np.empty(len(queries))
-    evaluate_measure(asked, seen(asked, queries, level), level, values)
+    evaluate_measure(asked, seen(asked, queries, level), Rules(relevance_level=level), values)
     return list(values.tolist())

@@ -224,16 +224,21 @@ def inferred_ap(ranked: List, judged: Judged, rel: float) -> float:
     return in_turn(parts) / total if total else 0.0
 
 
-def interpolated_precision(ranked: List, judged: Judged, recall: float, rel: float) -> float:
-    exact = Fraction(recall * number_relevant(judged, rel))
-    wanted = math.floor(exact + Fraction(1, 2))
+def interpolated_precision(
+    ranked: List, judged: Judged, recall: float, rel: float, recall_points: str | None = None
+) -> float:
+    exact = recall * number_relevant(judged, rel)
+    wanted = math.floor(exact + 0.9) if recall_points == "up" else math.floor(Fraction(exact) + Fraction(1, 2))
     found = is_relevant(ranked, rel)
     tops = [found[:depth].count(True) for depth in range(1, len(found) + 1)]
     return max((hits / depth for depth, hits in enumerate(tops, start=1) if hits >= wanted), default=0.0)
 
 
-def average_interpolated(ranked: List, judged: Judged, recalls: Sequence[float], rel: float) -> float:
-    return in_turn(interpolated_precision(ranked, judged, recall, rel) for recall in recalls) / len(recalls)
+def average_interpolated(
+    ranked: List, judged: Judged, recalls: Sequence[float], rel: float, recall_points: str | None
+) -> float:
+    values = (interpolated_precision(ranked, judged, recall, rel, recall_points) for recall in recalls)
+    return in_turn(values) / len(recalls)
 
 
 def set_ap(ranked: List, judged: Judged, rel: float) -> float:

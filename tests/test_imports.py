@@ -20,6 +20,7 @@ COMPILING = NUMBA | {
     "fields",
     "catalogue/driver",
     "catalogue/view",
+    "bounds",
 }
 ON_DISK = {"sinks", "spill", "compiler"}
 DISK = {

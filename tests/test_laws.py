@@ -11,6 +11,7 @@ import pytest
 
 from rankmeter.catalogue import MEASURES
 from rankmeter.catalogue.registry import LAWS, Kernel, Measure
+from rankmeter.conventions import Rules
 from rankmeter.notation import Asked
 
 Dense = tuple[list[float | None], list[float]]
@@ -96,7 +97,7 @@ def value(measure: Measure, query: Dense, k: int | None) -> float:
         p.view and p.name == "gain" for p in measure.parameters
     ):  # of which none is below 0, and which are the grades otherwise
         grades, judged = [max(grade, 0.0) for grade in grades], [max(grade, 0.0) for grade in judged]
-    return measure.kernel([rank for rank, _ in found], grades, judged, len(ranked), *asked.kernel_parameters(1.0))
+    return measure.kernel([rank for rank, _ in found], grades, judged, len(ranked), *asked.kernel_parameters(Rules()))
 
 
 def holds(law: str, measure: Measure, pair: Pair) -> bool:

@@ -9,6 +9,7 @@ from test_measures import random_asked
 
 from rankmeter.catalogue import MEASURES, Measure
 from rankmeter.catalogue.registry import NO_CUTOFF, names_of
+from rankmeter.conventions import Rules
 from rankmeter.errors import UsageError
 from rankmeter.notation import parse_measure, parse_measures, split
 
@@ -220,11 +221,11 @@ def test_splits_outside_brackets_and_quotes() -> None:
 
 
 def test_what_kernels_get() -> None:
-    assert parse_measure("P@5").kernel_parameters(2) == (5, 2.0, 0)
-    assert parse_measure("P(rel=3,norm=retrieved)@5").kernel_parameters(2) == (5, 3.0, 1)
-    assert parse_measure("R(cap=true)@5").kernel_parameters(1) == (5, 1.0, 1)
-    assert parse_measure("AP").kernel_parameters(1) == (NO_CUTOFF, 1.0, 0)
-    assert parse_measure("F(beta=2)@5").kernel_parameters(1) == (5, 1.0, 2.0)
+    assert parse_measure("P@5").kernel_parameters(Rules(relevance_level=2)) == (5, 2.0, 0)
+    assert parse_measure("P(rel=3,norm=retrieved)@5").kernel_parameters(Rules(relevance_level=2)) == (5, 3.0, 1)
+    assert parse_measure("R(cap=true)@5").kernel_parameters(Rules()) == (5, 1.0, 1)
+    assert parse_measure("AP").kernel_parameters(Rules()) == (NO_CUTOFF, 1.0, 0)
+    assert parse_measure("F(beta=2)@5").kernel_parameters(Rules()) == (5, 1.0, 2.0)
     assert (parse_measure("AP").k, parse_measure("AP@5").k) == (None, 5)
 
 

@@ -26,6 +26,15 @@ class Options(TypedDict, total=False):
     ties: str
     missing_queries: str
     without_relevant: str
+    judged_only: bool
+    ignore_self: bool
+    depth: int
+    duplicates: str
+    qrels_conflicts: str
+    nan: str
+    score_type: str
+    recall_points: str
+    gain_from: str
     qrels_columns: Mapping[str, str]
     run_columns: Mapping[str, str]
     run_column: str

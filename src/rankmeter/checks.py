@@ -123,7 +123,9 @@ def check_key(series: pl.Series, value: str | None, batch: Batch) -> None:
         )
 
 
-def conform(frame: pl.DataFrame, table: Table, columns: Mapping[str, str], batch: Batch) -> pl.DataFrame:
+def conform(
+    frame: pl.DataFrame, table: Table, columns: Mapping[str, str], batch: Batch, *, nan: str = "error"
+) -> pl.DataFrame:
     """A batch with the columns of its table, under the names and in the types that the rest works with.
 
     Ids become text or int64, numbers float64; nulls and values that are none of these are refused. Columns that are
@@ -134,11 +136,12 @@ def conform(frame: pl.DataFrame, table: Table, columns: Mapping[str, str], batch
         table: the table they should be.
         columns: role -> column of the frame.
         batch: where the rows come from, for messages.
+        nan: whether NaN scores are an error, or `last`.
 
     Raises:
         DataError: naming file, row, column, value and rule.
     """
-    rows = _Rows(frame, columns, batch, lambda position: position)
+    rows = _Rows(frame, columns, batch, lambda position: position, nan=nan)
     known = {column.name: column for column in table.columns}
     typed = {
         role: rows.typed(frame[name], known[role]) if role in known else frame[name] for role, name in columns.items()
@@ -156,6 +159,7 @@ class _Rows:
         batch: where the rows come from.
         row_of: from a position in a column to a row of the frame.
         item_of: what messages add for an item of a list.
+        nan: whether NaN scores are an error, or `last`.
     """
 
     frame: pl.DataFrame
@@ -163,6 +167,7 @@ class _Rows:
     batch: Batch
     row_of: Callable[[int], int]
     item_of: Callable[[int], str] = lambda _: ""
+    nan: str = "error"
 
     def typed(self, series: pl.Series, column: Column) -> pl.Series:
         """One column in the type that its role has."""
@@ -217,7 +222,10 @@ class _Rows:
             raise DataError(f"{self._place(series)} has type {kind}; {column.name} is a number, so convert the column")
         # a sum is a number unless one of the values is none, and is the fastest look at all of them
         if not math.isfinite(typed.sum()):
-            if typed.is_nan().any():
+            if (undefined := typed.is_nan()).any():
+                if self.nan == "last" and column.name in ("score", "scores"):
+                    self.batch.undefined.append(int(undefined.sum()))
+                    return typed.fill_nan(-math.inf)
                 rule = "is not a number (NaN) and has no place in an order; mend these rows"
                 self.refuse(typed.is_nan(), series, rule)
             if (infinite := typed.is_infinite()).any():

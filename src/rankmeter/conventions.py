@@ -7,9 +7,15 @@ from typing import Any
 from rankmeter.errors import UsageError
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
-    "ties": ("doc-id-desc", "doc-id-asc", "input-order"),
+    "ties": ("doc-id-desc", "doc-id-asc", "input-order", "best", "worst"),
     "missing_queries": ("zero", "skip"),
     "without_relevant": ("zero", "skip"),
+    "duplicates": ("error", "first"),
+    "qrels_conflicts": ("error", "max", "last"),
+    "nan": ("error", "last"),
+    "score_type": ("float64", "float32"),
+    "recall_points": ("nearest", "up"),
+    "gain_from": ("all", "relevant"),
 }
 """The values each rule can take, the default first."""
 
@@ -25,9 +31,18 @@ class Rules:
         relevance_level: grade from which a document is relevant.
         order_by: what orders a list: `score`, `rank`, `row`, `COLUMN:asc` or `COLUMN:desc`; None: score, else rank,
             else, for list columns, the order given.
-        ties: order of documents with equal keys.
+        ties: order of documents with equal keys; `best` and `worst` go by grade, and bound what ties could change.
         missing_queries: whether judged queries without results count as empty lists.
         without_relevant: whether queries without a relevant document count.
+        judged_only: whether documents that are not judged, or judged below 0, are left out of the lists.
+        ignore_self: whether rows and judgements are left out whose document is the query.
+        depth: how many documents of a list are looked at; None: all.
+        duplicates: a document twice in one list: an error, or the first one in rank order counts.
+        qrels_conflicts: two grades for one query and document: an error, or the highest, or the last.
+        nan: NaN scores: an error, or as the lowest score of all.
+        score_type: in which type scores are compared.
+        recall_points: how the number of documents is rounded that a recall stands for (IPrec, IPrecAvg11).
+        gain_from: which grades have gain: all above 0, or only relevant ones.
     """
 
     convention: str = "trec_eval"
@@ -36,24 +51,53 @@ class Rules:
     ties: str = "doc-id-desc"
     missing_queries: str = "zero"
     without_relevant: str = "zero"
+    judged_only: bool = False
+    ignore_self: bool = False
+    depth: int | None = None
+    duplicates: str = "error"
+    qrels_conflicts: str = "error"
+    nan: str = "error"
+    score_type: str = "float64"
+    recall_points: str = "nearest"
+    gain_from: str = "all"
 
     def __post_init__(self) -> None:
         for name, known in CHOICES.items():
             if getattr(self, name) not in known:
                 raise UsageError.unknown(f"value of --{name.replace('_', '-')}", str(getattr(self, name)), known)
-        if not abs(self.relevance_level) < float("inf"):
-            raise UsageError(f"the relevance level must be a finite number, not {self.relevance_level}")
+        self._check_numbers()
         if self.order_by is not None and self.order_by not in ORDERS:
             column, _, direction = self.order_by.rpartition(":")
             if not column or direction not in ("asc", "desc"):
                 raise UsageError(f'--order-by is {", ".join(ORDERS)}, COLUMN:asc or COLUMN:desc, not "{self.order_by}"')
 
+    def _check_numbers(self) -> None:
+        for name in ("judged_only", "ignore_self"):
+            if not isinstance(getattr(self, name), bool):
+                raise UsageError(f"{name} is True or False, not {getattr(self, name)!r}")
+        if self.depth is not None and (not isinstance(self.depth, int) or self.depth < 1):
+            raise UsageError(f"the depth is a whole number from 1, not {self.depth!r}")
+        if not abs(self.relevance_level) < float("inf"):
+            raise UsageError(f"the relevance level must be a finite number, not {self.relevance_level}")
+
     def as_dict(self) -> dict[str, Any]:
         """Every rule, for outputs."""
-        return {**asdict(self), "order_by": self.order_by or "score, else rank, else the order given"}
+        return {
+            **asdict(self),
+            "order_by": self.order_by or "score, else rank, else the order given",
+            "depth": self.depth or "all",
+        }
 
 
-CONVENTIONS: Mapping[str, Rules] = {"trec_eval": Rules()}
+TREC_EVAL_9 = Rules("trec_eval-9", score_type="float32", recall_points="up")
+
+CONVENTIONS: Mapping[str, Rules] = {
+    "trec_eval": Rules(),
+    "trec_eval-9": TREC_EVAL_9,
+    "pytrec_eval": replace(TREC_EVAL_9, convention="pytrec_eval", missing_queries="skip"),
+    "ranx": Rules("ranx", gain_from="relevant"),
+}
+"""Name -> rules: trec_eval 10.0 with -c, its version 9, pytrec_eval, which has that inside, and ranx without ties."""
 
 
 def rules(convention: str = "trec_eval", **changes: Any) -> Rules:

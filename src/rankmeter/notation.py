@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rankmeter.catalogue import MEASURES, SUITES, Measure, Parameter
-from rankmeter.catalogue.registry import LARGEST_CUTOFF, NO_CUTOFF, K, names_of
+from rankmeter.catalogue.registry import LARGEST_CUTOFF, NO_CUTOFF, OTHER_SUITES, K, names_of
+from rankmeter.conventions import Rules
 from rankmeter.errors import UsageError, shortened
 
 NAME = re.compile(r"[A-Za-z][\w-]*")
@@ -54,23 +55,28 @@ class Asked:
         """The cut-off, or None."""
         return next((value for p, value in self.pairs if p.kind == "cutoff"), None)
 
-    def kernel_parameters(self, level: float) -> tuple[int | float | tuple[float, ...], ...]:
-        """What the kernel takes behind the query; `level` is the relevance level in force."""
-        return tuple(_for_kernel(p, value, level) for p, value in self.pairs if not p.view)
+    def kernel_parameters(self, rules: Rules) -> tuple[int | float | tuple[float, ...], ...]:
+        """What the kernel takes behind the query, under the rules in force."""
+        return tuple(_for_kernel(p, value, rules) for p, value in self.pairs if not p.view)
 
-    def view_parameters(self, level: float) -> dict[str, Any]:
-        """What changes what the kernel sees, by name; `level` is the relevance level in force."""
-        seen = {p.name: level if p.kind == "level" and value is None else value for p, value in self.pairs if p.view}
-        return {"least" if name == "rel" else name: value for name, value in seen.items()}
+    def view_parameters(self, rules: Rules) -> dict[str, Any]:
+        """What changes what the kernel sees, by name, under the rules in force."""
+        given = {p.name: value for p, value in self.pairs if p.view}
+        if "rel" in given:
+            level = given.pop("rel")
+            given["least"] = rules.relevance_level if level is None else level
+        if "gain" in given and rules.gain_from == "relevant":
+            given["floor"] = rules.relevance_level
+        return given
 
 
-def _for_kernel(parameter: Parameter, value: Any, level: float) -> int | float | tuple[float, ...]:
+def _for_kernel(parameter: Parameter, value: Any, rules: Rules) -> int | float | tuple[float, ...]:
     if parameter.kind == "cutoff":
         return NO_CUTOFF if value is None else int(value)
     if parameter.kind == "level":
-        return float(level if value is None else value)
+        return float(rules.relevance_level if value is None else value)
     if parameter.kind == "choice":
-        return parameter.choices.index(value)
+        return parameter.choices.index(getattr(rules, parameter.name) if value is None else value)
     if parameter.kind == "numbers":
         return tuple(map(float, value))
     return int(value) if parameter.kind == "flag" else float(value)
@@ -162,12 +168,16 @@ def _with_numbers(parts: list[str]) -> list[str]:
 
 def _expanded(text: str, *, trec: bool) -> Iterator[Asked]:
     """The measures behind one name: itself, a suite's, or those of trec_eval's spelling."""
-    suite, _, cut = text.partition("@")
-    if suite.casefold() in SUITES:
-        k = _cutoff(cut, text) if cut else None
-        if k is None:
-            raise UsageError(f'the suite {suite} needs a cut-off, for example {suite}@5: "{shortened(text)}"')
-        yield from (_named(template.format(k=k)) for template in SUITES[suite.casefold()])
+    suite, sign, cut = text.partition("@")
+    name = OTHER_SUITES.get(suite.casefold(), suite.casefold())
+    if name in SUITES:
+        needs = any("{k}" in template for template in SUITES[name])
+        if needs != bool(sign):
+            wrong = f"needs a cut-off, for example {suite}@5" if needs else "has no cut-off"
+            raise UsageError(f'the suite {suite} {wrong}: "{shortened(text)}"')
+        k = _cutoff(cut, text) if needs else None
+        for template in SUITES[name]:
+            yield from _trec(template, trec=True) or [_named(template.format(k=k))]
     elif (from_trec := _trec(text, trec=trec)) is not None:
         yield from from_trec
     else:
@@ -192,7 +202,8 @@ def _trec(text: str, *, trec: bool) -> list[Asked] | None:
     if cut is None or (given is None and not trec and name.casefold() in names_of(cut)):
         return None
     at = next(p for p in cut.parameters if p.behind_at)
-    points = [_behind_at(at, k, text) for k in given.split(",")] if given else cut.trec_cuts
+    whole_part = "[.].*" if at.kind == "cutoff" else "$"  # trec_eval cuts what stands behind the point off
+    points = [_behind_at(at, re.sub(whole_part, "", k), text) for k in given.split(",")] if given else cut.trec_cuts
     return [
         replace(
             _with(cut, {**cut.trec_values, at.name: k}, text),

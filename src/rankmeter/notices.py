@@ -19,6 +19,7 @@ COUNTED = {
     "constant-scores": "all scores equal while ranks differ in {queries}; ties go by document id, see --order-by rank",
     "query-is-document": "{rows} whose query id equals doc id; does the query find itself?",
     "infinite-score": "{queries} with infinite scores, ordered like any other",
+    "nan-scores": "{rows} with NaN as score, put last",
     "mixed-tags": "{rows} with another tag than the first; one file is one run",
 }
 """What a pass counts and warns of: code -> sentence."""

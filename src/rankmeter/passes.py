@@ -8,14 +8,16 @@ be scattered, the pass is given up and `rankmeter.scattered` takes over.
 import os
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from typing import Any, Protocol
 
 import numpy as np
 import polars as pl
 
+from rankmeter.adjust import adjusted, without_own, without_repeats
 from rankmeter.checks import Notice, Tally, check_lengths
+from rankmeter.conventions import Rules
 from rankmeter.errors import DataError, shortened
 from rankmeter.ids import Share, compact, list_heads
 from rankmeter.limits import Budget
@@ -98,6 +100,7 @@ class Work:
         judgements: what messages call the qrels.
         prepared: what lists are matched with; the first batches are read while it is made.
         share: the queries that are taken now.
+        rules: the rules in force.
         resources: threads and batch size.
         budget: the memory that may be used.
         progress: who is told.
@@ -106,6 +109,7 @@ class Work:
     judgements: str
     prepared: Future[Prepared]
     share: Share
+    rules: Rules
     resources: Resources
     budget: Budget
     progress: Progress
@@ -149,7 +153,7 @@ class Pass:
     work: Work
     tallies: dict[str, Tally] = field(default_factory=dict)
     notes: Tally = field(default_factory=Tally)
-    left: dict[int, pl.DataFrame] = field(default_factory=dict)
+    left: dict[int, Batch] = field(default_factory=dict)
     infinite: bool = False
 
     def noted(self, frame: pl.DataFrame, batch: Batch) -> pl.DataFrame:
@@ -159,6 +163,11 @@ class Pass:
             others = frame["tag"] != self.source.first_tag
             self.notes.add("mixed-tags", int(others.sum()), smallest(frame["tag"].filter(others)))
             frame = frame.drop("tag")
+        if (undefined := sum(batch.undefined)) > 0:
+            self.notes.add("nan-scores", undefined)
+        if self.work.rules.ignore_self:
+            frame, own = without_own(frame)
+            self._count_rows(own, "rows_own")
         return frame
 
     def lists(self, frame: pl.DataFrame, batch: Batch) -> RankedLists:
@@ -195,13 +204,20 @@ class Pass:
             runs = [(run, chosen & here) for run, chosen in runs]
         for run, chosen in runs:
             self.store.claim(run, query if chosen.all() else query[chosen])
-        hits, repeat, own = self.work.prepared.result().matcher.hits(lists, query)
-        if repeat is not None:
-            raise self._repeated(lists, repeat)
+        rules, matcher = self.work.rules, self.work.prepared.result().matcher
         self._note_infinite(lists, query)
-        odd = {"query-is-document": own > 0, **contradictions(lists, query)}
+        odd, left_out = contradictions(lists, query), {}
+        lengths = np.diff(lists.offsets)
+        hits, repeat, own = matcher.hits(lists, query)
+        if repeat is not None and rules.duplicates == "error":
+            raise self._repeated(lists, repeat)
+        if repeat is not None:
+            lists, left_out["rows_repeated"] = without_repeats(lists)
+            hits, _, own = matcher.hits(lists, query)
+        hits, more = adjusted(hits, lists, rules)
         for run, chosen in runs:
-            self._count(run, lists, chosen, query, odd)
+            self._count(run, lists.query_id, lengths, chosen, query, {"query-is-document": own > 0, **odd})
+            self._count_left_out(run, chosen & (query >= 0), left_out | more)
             self.store.add(run, selected(hits, chosen))
         self.work.prepared.result().segments.add(query, lists.heads, self.source.label)
 
@@ -218,26 +234,43 @@ class Pass:
         self.store.run(run)
         return self.tallies.setdefault(run, Tally())
 
-    def _count(self, run: str, lists: RankedLists, chosen: Array, query: Array, odd: Mapping[str, Array]) -> None:
+    def _count_left_out(self, run: str, chosen: Array, left_out: Mapping[str, Array]) -> None:
+        """Account for rows that rules leave out (reason -> how many of each list)."""
+        for reason, counts in left_out.items():
+            self.tally(run).add(reason, int(counts[chosen].sum()))
+
+    def _count(
+        self, run: str, names: pl.Series, lengths: Array, chosen: Array, query: Array, odd: Mapping[str, Array]
+    ) -> None:
         """Account for every row of a run's lists, and for the odd ones among them (code -> bool)."""
         tally = self.tally(run)
-        lengths = np.diff(lists.offsets)
         tally.add("rows_read", int(lengths[chosen & (query >= 0)].sum()))
         if (unjudged := chosen & (query < 0)).any():
-            self._count_unjudged(run, lists.query_id.filter(pl.Series(unjudged)), int(lengths[unjudged].sum()))
+            self._count_unjudged(run, names.filter(pl.Series(unjudged)), int(lengths[unjudged].sum()))
         for code, marked in odd.items():
             if (found := chosen & marked).any():
-                tally.add(code, int(found.sum()), smallest(lists.query_id.filter(pl.Series(found)).cast(pl.String)))
+                tally.add(code, int(found.sum()), smallest(names.filter(pl.Series(found)).cast(pl.String)))
 
     def count_unjudged_rows(self, rows: pl.DataFrame) -> None:
         """Account for rows of one document each whose queries are not judged."""
+        for run, part in self._by_run(rows):
+            self._count_unjudged(run, part["query_id"].unique(), part.height)
+
+    def _count_rows(self, rows: pl.DataFrame, reason: str) -> None:
+        """Account for rows of one document each that are left out."""
+        for run, part in self._by_run(rows):
+            self.tally(run).add("rows_read", part.height)
+            self.tally(run).add(reason, part.height)
+
+    def _by_run(self, rows: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
+        """The rows of the queries that are taken now, run by run."""
         if self.work.share.of > 1:
             rows = rows.filter(pl.Series(self.work.share.holds(rows["query_id"])))
         if "run" not in rows.columns:
-            self._count_unjudged(self.name, rows["query_id"].unique(), rows.height)
+            yield self.name, rows
             return
         for (run,), part in rows.group_by("run"):
-            self._count_unjudged(str(run), part["query_id"].unique(), part.height)
+            yield str(run), part
 
     def _count_unjudged(self, run: str, queries: pl.Series, rows: int) -> None:
         """Account for queries that are not judged; their rows are read and left out."""
@@ -309,7 +342,7 @@ def _worker(attempt: Pass, *, alone: bool) -> Callable[[tuple[int, Batch]], Asid
         frame = attempt.noted(rows, batch)
         lists = attempt.lists(frame, batch)
         if not attempt.source.has_lists and looks_scattered(frame, len(lists)):
-            attempt.left[position] = rows
+            attempt.left[position] = replace(batch, read=lambda: rows)
             raise ScatteredRows
         aside: Aside = (None, None)
         if not attempt.source.has_lists and not alone and len(lists):
@@ -320,7 +353,7 @@ def _worker(attempt: Pass, *, alone: bool) -> Callable[[tuple[int, Batch]], Asid
         try:
             attempt.evaluate(lists)
         except ScatteredRows:
-            attempt.left[position] = rows
+            attempt.left[position] = replace(batch, read=lambda: rows)
             raise
         attempt.work.progress.advance(frame.height, len(lists))
         return aside

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from rankmeter.adjust import BOUNDS
 from rankmeter.conventions import Rules
 from rankmeter.errors import DataError, UsageError, shortened
 from rankmeter.ids import Share
@@ -83,12 +84,12 @@ def _evaluate(request: Request, inputs: Inputs, share: Share, budget: Budget, pr
     def prepare() -> Prepared:
         """What lists are matched with."""
         from_log = request.labelled is not None
-        index, notices = build_index(judgements, request.rules.relevance_level, from_log=from_log, share=share)
+        index, notices = build_index(judgements, request.rules, from_log=from_log, share=share)
         matcher = Matcher(index, request.rules.ties)
         return Prepared(index, matcher, Segments(request.by, index, inputs.queries), tuple(notices))
 
     with beside(prepare, small=small) as prepared:
-        work = Work(judgements.label, prepared, share, request.resources, budget, progress or Silent())
+        work = Work(judgements.label, prepared, share, request.rules, request.resources, budget, progress or Silent())
         passes = _evaluate_runs(request, inputs, work)
     found = prepared.result()
     segments = found.segments
@@ -118,6 +119,13 @@ def _check_request(request: Request) -> None:
         raise UsageError("an evaluation needs judgements and at least one run")
     if not request.measures:
         raise UsageError("no measure was asked for")
+    bounded = request.rules.ties in BOUNDS
+    unbounded = [asked.name for asked in request.measures if bounded and "swap" not in asked.measure.laws]
+    if unbounded:
+        raise UsageError(
+            f"--ties {request.rules.ties} is no bound for {', '.join(unbounded)}, which can fall when a better "
+            "document moves up; leave these out"
+        )
 
 
 def _open_inputs(request: Request) -> tuple[Source, list[tuple[RunInput, Source]]]:
@@ -125,14 +133,14 @@ def _open_inputs(request: Request) -> tuple[Source, list[tuple[RunInput, Source]
     reading, by = request.reading, request.by
     chosen = _run_columns(reading, request.rules)
     if request.labelled is not None:
-        spec = Spec(LABELLED, reading.run_format, chosen, reading.header, by)
+        spec = Spec(LABELLED, reading.run_format, chosen, reading.header, by, request.rules.nan)
         log = open_source(request.labelled, spec, "log")
         used = ("query_id", "doc_id", "grade", *by)
         labels = {role: name for role, name in log.columns.items() if role in used}
         return Source(log.label, log.table, log.parts, labels), [(RunInput(None, request.labelled), log)]
     judged = Spec(QRELS, reading.qrels_format, reading.qrels_columns, reading.header, by)
     judgements = open_source(request.qrels, judged, "qrels")
-    spec = Spec(RUN_TABLE, reading.run_format, chosen, reading.header, by)
+    spec = Spec(RUN_TABLE, reading.run_format, chosen, reading.header, by, request.rules.nan)
     opened = [(given, open_source(given.data, spec, given.name or "run")) for given in request.runs]
     return judgements, opened
 
@@ -173,7 +181,7 @@ def _order(source: Source, in_force: Rules) -> Order:
             f"{source.label} has neither a score nor a rank column; name one with --run-columns score=COLUMN, "
             "or say --order-by row if the rows stand in rank order"
         )
-    return Order(asked, upwards=asked == "rank")
+    return Order(asked, upwards=asked == "rank", single=asked == "score" and in_force.score_type == "float32")
 
 
 def _run_name(given: RunInput, source: Source) -> str:
@@ -203,7 +211,7 @@ def _evaluate_run(source: Source, name: str, request: Request, work: Work) -> Pa
         store = Store(
             lambda: work.index,
             request.measures,
-            request.rules.relevance_level,
+            request.rules,
             work.budget.values,
             keep_hits=request.keep_hits,
         )
@@ -214,8 +222,7 @@ def _evaluate_run(source: Source, name: str, request: Request, work: Work) -> Pa
     try:
         contiguous(done)
     except ScatteredRows:
-        read, infinite, done = done.left, done.infinite, attempt()
-        done.infinite = infinite
+        read, done = done.left, attempt()
         work.progress.start(source.rows, source.size)
         scattered(done, read)
     finally:

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from rankmeter.checks import Notice, check_lengths
+from rankmeter.conventions import Rules
 from rankmeter.errors import SHOWN, DataError, shortened
 from rankmeter.ids import ALL, IdColumn, Share, byte_order, list_heads
 from rankmeter.judgements import count_reaching, earlier_same, group_rows, sort_down
@@ -94,20 +95,24 @@ class _Judgements:
 
 
 def build_index(
-    source: Source, level: float, *, from_log: bool = False, share: Share = ALL
+    source: Source, rules: Rules, *, from_log: bool = False, share: Share = ALL
 ) -> tuple[QrelsIndex, list[Notice]]:
     """Read judgements and index them.
 
     Args:
         source: the qrels, or a labelled log.
-        level: grade from which a document is relevant.
+        rules: the rules in force.
         share: whose judgements are taken.
         from_log: the source is a log: rows without a grade are no judgements, and repeats are no surprise.
 
     Raises:
         DataError: the judgements break a rule, or there are none.
     """
+    level = rules.relevance_level
     frame, rows = _rows(source, share, from_log=from_log)
+    own: list[Notice] = []
+    if rules.ignore_self:
+        frame, rows, own = _without_own(frame, rows)
     heads = list_heads(frame["query_id"])
     with beside(lambda: _Judgements.of(frame, heads, level), small=frame.height <= SMALL_ROWS) as begun:
         queries, place, numbers = _queries(frame["query_id"][heads[:-1]])
@@ -117,14 +122,31 @@ def build_index(
         rows = order if rows is None else rows[order]
         place = np.arange(len(queries.series))
         found = _Judgements.of(frame[order].rechunk(), heads, level)
-    keep, notices = _without_repeats(found, _Places(found.frame, source, rows), quiet=from_log)
+    frame, keep, notices = _without_repeats(found, _Places(found.frame, source, rows), rules, quiet=from_log)
     if keep is not None:
         heads = np.concatenate([[0], np.cumsum(keep)])[heads]
-        found = _Judgements.of(found.frame.filter(pl.Series(keep)).rechunk(), heads, level)
+        found = _Judgements.of(frame.filter(pl.Series(keep)).rechunk(), heads, level)
     starts, ends, grade = heads[place], heads[place + 1], found.frame["grade"].to_numpy()
     columns, relevant = _columns(found, place, source.label), found.relevant[place]
     index = QrelsIndex(queries, starts, ends, found.documents, grade, found.ideal, ends - starts, relevant, columns)
-    return index, notices
+    return index, own + notices
+
+
+def _without_own(frame: pl.DataFrame, rows: Array | None) -> tuple[pl.DataFrame, Array | None, list[Notice]]:
+    """The judgements whose document is not the query itself, and a warning of the others."""
+    own = is_own(frame["query_id"], frame["doc_id"])
+    if not own.any():
+        return frame, rows, []
+    kept = ~own
+    rows = np.flatnonzero(kept) if rows is None else rows[kept.to_numpy()]
+    examples = tuple(shortened(name) for name in frame["query_id"].filter(own).cast(pl.String).head(3))
+    return frame.filter(kept).rechunk(), rows, [judgement_notice("own-judgements", int(own.sum()), examples)]
+
+
+def is_own(query_id: pl.Series, doc_id: pl.Series) -> pl.Series:
+    """In which rows the document is the query (bool)."""
+    same = query_id.dtype == doc_id.dtype
+    return query_id == doc_id if same else query_id.cast(pl.String) == doc_id.cast(pl.String)
 
 
 def _queries(named: pl.Series) -> tuple[IdColumn, Array, Array]:
@@ -190,35 +212,69 @@ def _flat(frame: pl.DataFrame, batch: Batch) -> pl.DataFrame:
     return held.explode("doc_ids", "grades").rename({"doc_ids": "doc_id", "grades": "grade"})
 
 
-def _without_repeats(found: _Judgements, place: "_Places", *, quiet: bool) -> tuple[Array | None, list[Notice]]:
-    """Which judgements to keep (None: all); exact repeats count once.
+def _without_repeats(
+    found: _Judgements, place: "_Places", rules: Rules, *, quiet: bool
+) -> tuple[pl.DataFrame, Array | None, list[Notice]]:
+    """The judgements, which of them to keep (None: all), and warnings; exact repeats count once.
 
     Raises:
-        DataError: two grades for one query and document.
+        DataError: two grades for one query and document, where no rule says which one counts.
     """
     first = found.repeat_of
     repeated = np.flatnonzero(first >= 0)
     if not len(repeated):
-        return None, []
+        return found.frame, None, []
     grade = found.frame["grade"].to_numpy()
     conflicts = repeated[grade[repeated] != grade[first[repeated]]]
-    if len(conflicts):
-        pairs = [(int(first[j]), int(j)) for j in conflicts[:SHOWN]]
-        rule = "the grades differ; keep one judgement for each query and document"
-        more = f"\n… and {len(conflicts) - len(pairs)} more" if len(conflicts) > len(pairs) else ""
-        raise DataError("\n".join(place.sentence(a, b, rule) for a, b in pairs) + more)
+    if len(conflicts) and rules.qrels_conflicts == "error":
+        raise _conflict([(int(first[j]), int(j)) for j in conflicts[:SHOWN]], len(conflicts), place)
     keep = np.ones(len(first), bool)
     keep[repeated] = False
-    if quiet:
-        return keep, []
-    examples = tuple(place.sentence(int(first[j]), int(j), "the same grade") for j in repeated[:3])
-    return keep, [repeats(len(repeated), examples)]
+    frame, notices = found.frame, []
+    if len(conflicts):
+        frame = frame.with_columns(pl.Series("grade", _settled(grade, first, repeated, rules.qrels_conflicts)))
+        told = tuple(place.sentence(int(first[j]), int(j), f"the {RULE[rules.qrels_conflicts]}") for j in conflicts[:3])
+        notices.append(judgement_notice("conflicting-judgements", len(conflicts), told))
+    same = np.setdiff1d(repeated, conflicts, assume_unique=True)
+    if len(same) and not quiet:
+        told = tuple(place.sentence(int(first[j]), int(j), "the same grade") for j in same[:3])
+        notices.append(judgement_notice("repeated-judgements", len(same), told))
+    return frame, keep, notices
 
 
-def repeats(count: int, examples: tuple[str, ...]) -> Notice:
-    """The warning of judgements that stand there more than once."""
-    message = f"{count} repeated judgement{'s' * (count != 1)} counted once: {examples[0]}"
-    return Notice("repeated-judgements", message, count, examples)
+RULE = {"max": "higher one counts", "last": "last one counts"}
+"""What becomes of two grades."""
+
+
+def _settled(grade: Array, first: Array, repeated: Array, rule: str) -> Array:
+    """The grades, of which the first ones of repeated judgements are the highest or the last of all that there are."""
+    out = grade.copy()
+    if rule == "max":
+        np.maximum.at(out, first[repeated], grade[repeated])
+    else:
+        out[first[repeated]] = grade[repeated]  # in the order given, so that the last one stays
+    return out
+
+
+def _conflict(pairs: list[tuple[int, int]], count: int, place: "_Places") -> DataError:
+    """The error for judgements that contradict each other."""
+    rule = "the grades differ; keep one judgement for each query and document, or choose with --qrels-conflicts"
+    more = f"\n… and {count - len(pairs)} more" if count > len(pairs) else ""
+    return DataError("\n".join(place.sentence(a, b, rule) for a, b in pairs) + more)
+
+
+ABOUT_JUDGEMENTS = {
+    "repeated-judgements": "repeated judgement{s} counted once",
+    "conflicting-judgements": "conflicting judgement{s} settled",
+    "own-judgements": "judgement{s} of the query itself left out",
+}
+"""Warnings of judgements: code -> what stands behind their number."""
+
+
+def judgement_notice(code: str, count: int, examples: tuple[str, ...]) -> Notice:
+    """A warning of so many judgements."""
+    what = ABOUT_JUDGEMENTS[code].replace("{s}", "s" * (count != 1))
+    return Notice(code, f"{count} {what}: {examples[0]}", count, examples)
 
 
 class _Places:

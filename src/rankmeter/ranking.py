@@ -1,7 +1,7 @@
 """From frames to ranked lists, and from lists to hits: relevance at rank."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from rankmeter.words import DOC_ID_ASC, DOC_ID_DESC, INPUT_ORDER, INTEGER, Ids
 Array = np.ndarray[Any, Any]
 
 TIES = {"doc-id-desc": DOC_ID_DESC, "doc-id-asc": DOC_ID_ASC, "input-order": INPUT_ORDER}
+"""How ties are ordered; where the grades decide, that is done later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,23 @@ class RankedLists:
     def __len__(self) -> int:
         return len(self.query_id)
 
+    def documents(self) -> pl.Series:
+        """The document of each row."""
+        if isinstance(self.doc_id, pl.Series):
+            return self.doc_id
+        return pl.Series([self.doc_id[i] for i in range(len(self.doc_id))])
+
+    def only(self, kept: Array) -> "RankedLists":
+        """Some of the rows (bool) of all lists."""
+        ends = np.concatenate([[0], np.cumsum(kept)])
+        return replace(
+            self,
+            offsets=ends[self.offsets],
+            doc_id=self.documents().filter(pl.Series(kept)),
+            key=self.key[kept],
+            rank=None if self.rank is None else self.rank[kept],
+        )
+
     def between(self, start: int, stop: int) -> "RankedLists":
         """The lists from number `start` up to, but without, number `stop`."""
         first, last = int(self.offsets[start]), int(self.offsets[stop])
@@ -57,10 +75,11 @@ class RankedLists:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What orders a list: a column, upwards or downwards; `row` is the order given."""
+    """What orders a list: a column, upwards or downwards, in float32 or not; `row` is the order given."""
 
     column: str
     upwards: bool
+    single: bool = False
 
     def key(self, columns: Mapping[str, pl.Series], n: int) -> Array:
         """The key of each row, to be ordered downwards (float64)."""
@@ -68,6 +87,9 @@ class Order:
             return falling(n)
         key = columns[self.column].rechunk().to_numpy()
         key = -key if self.upwards else key
+        if self.single:
+            with np.errstate(over="ignore"):  # what is beyond float32 ties, as it does there
+                key = key.astype(np.float32).astype(np.float64)
         key.flags.writeable = False
         return key
 
@@ -169,7 +191,7 @@ class Matcher:
 
     def __init__(self, index: QrelsIndex, ties: str) -> None:
         self._index = index
-        self._ties = TIES[ties]
+        self._ties = TIES.get(ties, DOC_ID_DESC)
 
     def hits(self, lists: RankedLists, query: Array) -> tuple[Hits, Repeat | None, Array]:
         """The hits of each list whose query number is not -1, the repeated documents, if any, and own rows."""

@@ -21,6 +21,15 @@ from rankmeter.store import RunValues
 from rankmeter.summary import Cell, Groups, cells, group
 from rankmeter.version import package_version
 
+IGNORED = {
+    "rows_unjudged": "query not judged",
+    "rows_own": "document is the query",
+    "rows_repeated": "repeated document",
+    "rows_deep": "below the depth",
+    "rows_not_judged": "document not judged",
+}
+"""What is counted of rows that are left out -> why they are."""
+
 
 @dataclass(frozen=True, slots=True)
 class Evaluated:
@@ -180,11 +189,12 @@ class Result:
 
     def _account(self, run: Evaluated) -> dict[str, Any]:
         tally, seen = run.tally, run.values.seen == 1
-        read, unjudged = tally.count("rows_read"), tally.count("rows_unjudged")
+        read = tally.count("rows_read")
+        ignored = {reason: n for code, reason in IGNORED.items() if (n := tally.count(code))}
         return {
             "rows_read": read,
-            "rows_used": read - unjudged,
-            "rows_ignored": {"query not judged": unjudged} if unjudged else {},
+            "rows_used": read - sum(ignored.values()),
+            "rows_ignored": ignored,
             "queries_judged": len(self._index),
             "queries_in_run": int(seen.sum()) + tally.count("queries-unjudged"),
             "queries_evaluated": int(self._counted(run).sum()),

@@ -47,7 +47,7 @@ UNKNOWN_BOXES = 256
 """Boxes where the number of rows is not known beforehand."""
 
 
-def scattered(attempt: Pass, read: Mapping[int, pl.DataFrame]) -> None:
+def scattered(attempt: Pass, read: Mapping[int, Batch]) -> None:
     """Evaluate an input whose rows are in any order.
 
     Args:
@@ -131,7 +131,7 @@ class _Dealer:
 
     attempt: Pass
     boxes: Boxes
-    read: Mapping[int, pl.DataFrame]
+    read: Mapping[int, Batch]
     spill: Spill
     extras: _Extras = field(default_factory=_Extras)
 
@@ -139,7 +139,8 @@ class _Dealer:
         """The rows of one batch's judged queries, ordered by box, each with the number of its query."""
         attempt, (position, batch) = self.attempt, numbered
         attempt.work.budget.check(attempt.source.label)
-        frame = attempt.noted(self.read[position] if position in self.read else batch.read(), batch)
+        batch = self.read.get(position, batch)
+        frame = attempt.noted(batch.read(), batch)
         if attempt.source.has_lists:
             check_lengths(frame, batch)
             frame = _flat(frame)

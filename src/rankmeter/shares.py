@@ -14,7 +14,7 @@ import polars as pl
 from rankmeter.checks import EXAMPLES, Notice
 from rankmeter.ids import IdColumn, byte_order
 from rankmeter.passes import Pass
-from rankmeter.qrels import QrelsIndex, repeats
+from rankmeter.qrels import QrelsIndex, judgement_notice
 from rankmeter.store import RunValues
 
 Array = np.ndarray[Any, Any]
@@ -114,9 +114,11 @@ def _joined(parts: Sequence[RunValues], order: Array, places: Sequence[Array], f
 
 
 def _notices(shares: Sequence[Evaluation]) -> tuple[Notice, ...]:
-    """The warning of repeated judgements, the only one there is, counted together."""
+    """The warnings of judgements, those of each code counted together."""
     notices = [notice for share in shares for notice in share.notices]
-    if not notices:
-        return ()
-    examples = tuple(example for notice in notices for example in notice.examples)[:EXAMPLES]
-    return (repeats(sum(notice.count for notice in notices), examples),)
+    found = []
+    for code in dict.fromkeys(notice.code for notice in notices):
+        alike = [notice for notice in notices if notice.code == code]
+        examples = tuple(example for notice in alike for example in notice.examples)[:EXAMPLES]
+        found.append(judgement_notice(code, sum(notice.count for notice in alike), examples))
+    return tuple(found)

@@ -10,6 +10,7 @@ import numpy as np
 from rankmeter.catalogue.driver import evaluate_measure
 from rankmeter.catalogue.view import Hits as KernelHits
 from rankmeter.catalogue.view import View
+from rankmeter.conventions import Rules
 from rankmeter.judgements import ideals_of
 from rankmeter.notation import Asked
 from rankmeter.qrels import QrelsIndex
@@ -47,13 +48,13 @@ class Store:
     """The values of all runs of one input."""
 
     def __init__(
-        self, index: Callable[[], QrelsIndex], measures: Sequence[Asked], level: float, limit: int, *, keep_hits: bool
+        self, index: Callable[[], QrelsIndex], measures: Sequence[Asked], rules: Rules, limit: int, *, keep_hits: bool
     ) -> None:
         """Nothing yet; `index` gives the judgements once they are there, `limit` is what values may take in memory."""
         self.runs: dict[str, RunValues] = {}
         self._index = index
         self._measures = measures
-        self._level = level
+        self._rules = rules
         self._limit = limit
         self._keep_hits = keep_hits
         self._lock = threading.RLock()
@@ -116,10 +117,10 @@ class Store:
         values = np.empty((len(self._measures), len(hits.query)))
         views = {View(): seen}
         for row, asked in zip(values, self._measures, strict=True):
-            view = View(**asked.view_parameters(self._level))
+            view = View(**asked.view_parameters(self._rules))
             if view not in views:
                 views[view] = view.of(seen)
-            evaluate_measure(asked, views[view], self._level, row)
+            evaluate_measure(asked, views[view], self._rules, row)
         put_rows(kept.values.reshape(-1), hits.query, values)
 
 

@@ -17,21 +17,22 @@ from rankmeter.compiler import callable_compiled, compiled, substitute
 from rankmeter.memory import borrowed
 
 if TYPE_CHECKING:
+    from rankmeter.conventions import Rules
     from rankmeter.notation import Asked
 
 Array = np.ndarray[Any, Any]
 
 
-def evaluate_measure(asked: "Asked", hits: Hits, level: float, out: Array) -> None:
+def evaluate_measure(asked: "Asked", hits: Hits, rules: "Rules", out: Array) -> None:
     """Compute a measure for every list.
 
     Args:
         asked: the measure with its parameters.
         hits: the lists, as the measure sees them.
-        level: grade from which a document is relevant, where the measure names none itself.
+        rules: the rules in force.
         out: float64, where the values go, one per list.
     """
-    given = asked.kernel_parameters(level)
+    given = asked.kernel_parameters(rules)
     numbers = (np.array(value) if isinstance(value, tuple) else value for value in given)
     _driver(asked.measure)(hits, out, *numbers)
 

@@ -4,7 +4,16 @@ from collections.abc import Sequence
 
 from rankmeter.catalogue.binary import MANNING, relevant
 from rankmeter.catalogue.registry import JUDGED_ONLY, REL, Grades, Parameter, Ranks, measure, shared
+from rankmeter.conventions import CHOICES
 
+ROUNDING = Parameter(
+    "recall_points",
+    "choice",
+    None,
+    "how the documents that a recall asks for are rounded; else the rule in force",
+    choices=CHOICES["recall_points"],
+    example="up",
+)
 POINTS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 
 
@@ -21,9 +30,11 @@ def best_precision(rank: Ranks, grade: Grades, wanted: int, rel: float) -> float
 
 
 @shared
-def documents_at(recall: float, total: int) -> int:
-    """The relevant documents that a recall asks for, rounded to the nearest, halves up."""
+def documents_at(recall: float, total: int, rounding: int) -> int:
+    """The relevant documents that a recall asks for, rounded to the nearest, halves up, or by adding 0.9."""
     wanted = recall * total
+    if rounding == 1:
+        return int(wanted + 0.9)
     return int(wanted) + (wanted - int(wanted) >= 0.5)
 
 
@@ -34,6 +45,7 @@ def documents_at(recall: float, total: int) -> int:
     parameters=(
         Parameter("recall", "point", None, "the recall", low=0, high=1, required=True, example="0.5"),
         REL,
+        ROUNDING,
         JUDGED_ONLY,
     ),
     trec_cut="iprec_at_recall",
@@ -41,9 +53,14 @@ def documents_at(recall: float, total: int) -> int:
     needs_all_relevant=True,
     laws="swap padding unretrieved ideal",
 )
-def interpolated_precision(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, recall: float, rel: float) -> float:
-    """The highest precision from the rank on where recall * relevant documents are found, rounded to the nearest."""
-    wanted = documents_at(recall, relevant(ideal, rel))
+def interpolated_precision(
+    rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, recall: float, rel: float, rounding: int
+) -> float:
+    """The highest precision from the rank on where recall * relevant documents are found.
+
+    That number is rounded to the nearest, or with recall_points=up 0.9 is added and the rest cut off.
+    """
+    wanted = documents_at(recall, relevant(ideal, rel), rounding)
     return best_precision(rank, grade, wanted, rel)
 
 
@@ -54,6 +71,7 @@ def interpolated_precision(rank: Ranks, grade: Grades, ideal: Grades, num_ret: i
     parameters=(
         Parameter("recalls", "numbers", POINTS, "the recalls", low=0, high=1, example="0.5"),
         REL,
+        ROUNDING,
     ),
     trec="11pt_avg",
     trec_numbers=lambda numbers: {"recalls": numbers},
@@ -61,10 +79,10 @@ def interpolated_precision(rank: Ranks, grade: Grades, ideal: Grades, num_ret: i
     laws="swap padding unretrieved ideal",
 )
 def average_interpolated_precision(
-    rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, recalls: Sequence[float], rel: float
+    rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, recalls: Sequence[float], rel: float, rounding: int
 ) -> float:
     """The mean of the interpolated precision over the recalls."""
     total, value = relevant(ideal, rel), 0.0
     for i in range(len(recalls)):
-        value += best_precision(rank, grade, documents_at(recalls[i], total), rel)
+        value += best_precision(rank, grade, documents_at(recalls[i], total, rounding), rel)
     return value / len(recalls)

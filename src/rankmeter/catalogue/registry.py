@@ -41,7 +41,7 @@ class Parameter:
         name: as written in brackets; cut-offs and points are written behind `@`.
         kind: `cutoff` (a whole number of documents), `point` (a number behind `@`), `level`, `number`, `numbers`,
             `gains` (grade=gain pairs), `choice` or `flag`.
-        default: None for a cut-off is no cut-off, None for a level is the relevance level in force.
+        default: None for a cut-off is no cut-off; None for a level or a choice is the rule in force.
         help: what it does.
         low: the lowest value.
         above: the value that must be exceeded, where there is no lowest.
@@ -70,6 +70,11 @@ class Parameter:
     def behind_at(self) -> bool:
         """Whether it is written behind `@`."""
         return self.kind in ("cutoff", "point")
+
+    @property
+    def of_rule(self) -> bool:
+        """Whether it is there to change a rule in force for one measure."""
+        return self.kind == "choice" and self.default is None
 
     def allows(self, number: float) -> bool:
         """Whether a number is within the bounds."""
@@ -186,8 +191,23 @@ SHARED: list[Callable[..., Any]] = []
 TABULATED: dict[Callable[[int], float], int] = {}
 """Helpers that are looked up where they are compiled, and for how many numbers from 0."""
 
-SUITES = {"rag": ("P@{k}", "R@{k}", "F1@{k}", "Success@{k}", "RR@{k}", "AP@{k}", "nDCG@{k}")}
-"""Name -> measures; `rag@k` is the window that a prompt reads."""
+TREC_OFFICIAL = "num_q num_ret num_rel num_rel_ret map gm_map Rprec bpref recip_rank iprec_at_recall P"
+TREC_OTHERS = (
+    "recall infAP gm_bpref Rprec_mult utility 11pt_avg binG G ndcg ndcg_rel Rndcg ndcg_cut map_cut relative_P success "
+    "set_P set_relative_P set_recall set_map set_F num_nonrel_judged_ret rbp rbp_resid unj"
+)
+SUITES = {
+    "rag": ["P@{k}", "R@{k}", "F1@{k}", "Success@{k}", "RR@{k}", "AP@{k}", "nDCG@{k}"],
+    "recsys": ["Success@{k}", "P@{k}", "R@{k}", "RR@{k}", "AP(norm=min)@{k}", "nDCG@{k}"],
+    "mteb": ["nDCG@10", "AP"],
+    "trec": TREC_OFFICIAL.split(),
+    "trec_all": f"{TREC_OFFICIAL} {TREC_OTHERS}".split(),
+    "set": ["set_P", "set_relative_P", "set_recall", "set_map", "set_F"],
+}
+"""Name -> measures, in any spelling; those with `{k}` need a cut-off. `rag@k` is the window that a prompt reads."""
+
+OTHER_SUITES = {"official": "trec", "all_trec": "trec_all"}
+"""What trec_eval calls suites."""
 
 
 def shared(function: F) -> F:

@@ -47,12 +47,14 @@ class View:
         gain: what grades are worth, `linear` or `exp`; None: they stay grades.
         gains: pairs of a grade and what it is worth instead.
         least: queries without a grade from here on have no gains; None: all have.
+        floor: grades below have no gain; None: all above 0 have.
     """
 
     judged_only: bool = False
     gain: str | None = None
     gains: tuple[tuple[float, float], ...] = ()
     least: float | None = None
+    floor: float | None = None
 
     def of(self, hits: Hits) -> Hits:
         """The hits as seen."""
@@ -62,6 +64,11 @@ class View:
             hits = hits._replace(rank=rank, num_ret=counts)
         if self.gain is None:
             return hits
+        if self.floor is not None:
+            hits = hits._replace(
+                grade=np.where(hits.grade >= self.floor, hits.grade, 0.0),
+                ideal=np.where(hits.ideal >= self.floor, hits.ideal, 0.0),
+            )
         seen = self._gains(hits)
         return seen if self.least is None else _blanked(seen, _reaching(hits, self.least))
 

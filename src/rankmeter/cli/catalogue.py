@@ -74,7 +74,10 @@ def suites() -> list[str]:
     """The suites, one a line: name, then the measures it stands for."""
     from rankmeter.catalogue import SUITES
 
-    return [f"{name}@k: {', '.join(part.replace('{k}', 'k') for part in parts)}" for name, parts in SUITES.items()]
+    return [
+        f"{name}{'@k' if '{k}' in parts[0] else ''}: {', '.join(part.replace('{k}', 'k') for part in parts)}"
+        for name, parts in SUITES.items()
+    ]
 
 
 def as_dict(measure: "Measure") -> dict[str, Any]:
@@ -133,7 +136,7 @@ def example(measure: "Measure") -> str:
     >>> example(find("nDCG")), example(find("INST"))
     ('nDCG(gain=exp)@10', 'INST(max_rel=4)')
     """
-    inside = [parameter for parameter in measure.parameters if not parameter.behind_at]
+    inside = [parameter for parameter in measure.parameters if not parameter.behind_at and not parameter.of_rule]
     order = ("choice", "number", "numbers", "level", "flag", "gains")
     telling = sorted(inside, key=lambda parameter: order.index(parameter.kind))
     shown = [parameter for parameter in inside if parameter.required] or telling[:1]

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from rankmeter.cli import options
 from rankmeter.cli.exits import say
 from rankmeter.cli.options import Format
-from rankmeter.conventions import rules
+from rankmeter.cli.results import print_result
+from rankmeter.cli.trec import TrecPage, measures_in
+from rankmeter.conventions import Rules, rules
 from rankmeter.errors import DataError, UsageError
 from rankmeter.request import DEFAULT_MEASURES, Reading, Request, Resources, RunInput
 
@@ -23,11 +25,21 @@ def evaluate(
     runs: options.Runs = None,
     labelled: options.Labelled = None,
     measure: options.Measures = None,
+    convention: options.Convention = None,
     relevance_level: options.RelevanceLevel = None,
     ties: options.Ties = None,
     order_by: options.OrderBy = None,
     missing_queries: options.MissingQueries = None,
     without_relevant: options.WithoutRelevant = None,
+    judged_only: options.JudgedOnly = False,
+    ignore_self: options.IgnoreSelf = False,
+    depth: options.Depth = None,
+    duplicates: options.Duplicates = None,
+    qrels_conflicts: options.QrelsConflicts = None,
+    nan: options.Nan = None,
+    score_type: options.ScoreType = None,
+    recall_points: options.RecallPoints = None,
+    gain_from: options.GainFrom = None,
     by: options.By = None,
     queries: options.Queries = None,
     qrels_format: options.QrelsFormat = None,
@@ -41,6 +53,8 @@ def evaluate(
     hits: options.Hits = None,
     form: options.OutputFormat = Format.table,
     print_per_query: options.PrintPerQuery = False,
+    no_means: options.NoMeans = False,
+    complete: options.Complete = False,
     threads: options.Threads = None,
     batch_rows: options.BatchRows = None,
     memory_limit: options.MemoryLimit = None,
@@ -56,17 +70,32 @@ def evaluate(
     Example: rankmeter evaluate qrels.parquet bm25.parquet dense.parquet -m 'nDCG@10 RR@10'
     """
     del debug  # its callback did the work
+    if no_means and form is not Format.trec:
+        raise UsageError("-n leaves the means out of --format trec; other formats always have them")
+    if complete and missing_queries == "skip":
+        raise UsageError("-c counts judged queries without results, --missing-queries skip does not: give one of them")
     _check_form(qrels, runs, labelled)
     in_force = rules(
+        convention or Rules().convention,
         relevance_level=relevance_level,
         ties=ties,
         order_by=order_by,
         missing_queries=missing_queries,
         without_relevant=without_relevant,
+        judged_only=judged_only or None,
+        ignore_self=ignore_self or None,
+        depth=depth,
+        duplicates=duplicates,
+        qrels_conflicts=qrels_conflicts,
+        nan=nan,
+        score_type=score_type,
+        recall_points=recall_points,
+        gain_from=gain_from,
     )
     columns = (_column_roles("qrels", qrels_columns), _column_roles("run", run_columns))
     targets = Targets(per_query, summary, hits)
-    asked = _asked(measure)  # before any file is looked at
+    asked = _asked(measure, form)  # before any file is looked at
+    page = TrecPage.asked(measure) if form is Format.trec else None
     request = Request(
         runs=tuple(run_input(text) for text in runs or ()),
         measures=asked,
@@ -76,14 +105,17 @@ def evaluate(
         queries=queries,
         rules=in_force,
         reading=Reading(qrels_format, run_format, *columns, not no_header, run_column),
-        keep_hits=hits is not None,
+        keep_hits=hits is not None or (page is not None and page.relstring is not None),
         resources=Resources(threads, batch_rows, memory_limit),
     )
     targets.check(request)
     result = _run(request, show_bar=not (quiet or no_progress))
     _report(result.warnings, quiet=quiet, strict=strict)
     targets.write(result)
-    _print(result, form, per_query=print_per_query)
+    if page is not None:
+        page.print(result, per_query=print_per_query, means=not no_means)
+    else:
+        print_result(result, form, per_query=print_per_query)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,9 +199,11 @@ def _column_roles(side: str, texts: Sequence[str] | None) -> dict[str, str]:
     return roles
 
 
-def _asked(measures: Sequence[str] | None) -> "tuple[Asked, ...]":
+def _asked(measures: Sequence[str] | None, form: Format) -> "tuple[Asked, ...]":
     from rankmeter.notation import parse_measures
 
+    if form is Format.trec:
+        return tuple(parse_measures(measures_in(measures), trec=True))
     return tuple(parse_measures(measures or [DEFAULT_MEASURES]))
 
 
@@ -192,9 +226,3 @@ def _report(warnings: "Sequence[Notice]", *, quiet: bool, strict: bool) -> None:
     if strict and warnings:
         codes = ", ".join(warning.code for warning in warnings)
         raise DataError(f"--strict makes errors of warnings, and there are {len(warnings)}: {codes}")
-
-
-def _print(result: "Result", form: Format, *, per_query: bool) -> None:
-    from rankmeter.cli.results import print_result
-
-    print_result(result, form, per_query=per_query)

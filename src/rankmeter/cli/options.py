@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from rankmeter.conventions import CHOICES, ORDERS
+from rankmeter.conventions import CHOICES, CONVENTIONS, ORDERS, Rules
 from rankmeter.request import DEFAULT_MEASURES
 
 
@@ -17,6 +17,7 @@ class Format(StrEnum):
     csv = "csv"
     tsv = "tsv"
     markdown = "markdown"
+    trec = "trec"
 
 
 class CatalogueFormat(StrEnum):
@@ -114,6 +115,72 @@ WithoutRelevant = Annotated[
         help=f"Queries without a relevant document: {_one_of('without_relevant')}",
     ),
 ]
+Convention = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        autocompletion=lambda: list(CONVENTIONS),
+        help=f"A named set of rules: {', '.join(CONVENTIONS)}. [default: {Rules().convention}]",
+    ),
+]
+JudgedOnly = Annotated[
+    bool, typer.Option("-J", "--judged-only", help="Leave out documents that are not judged, or judged below 0.")
+]
+IgnoreSelf = Annotated[
+    bool, typer.Option("--ignore-self", help="Leave out results and judgements whose document is the query.")
+]
+Depth = Annotated[
+    int | None,
+    typer.Option("-M", "--depth", min=1, metavar="N", help="Look at the first N documents of a list. [default: all]"),
+]
+Duplicates = Annotated[
+    str | None,
+    typer.Option(
+        metavar="RULE",
+        autocompletion=lambda: _complete_rule("duplicates"),
+        help=f"The same document twice in a list: {_one_of('duplicates')}",
+    ),
+]
+QrelsConflicts = Annotated[
+    str | None,
+    typer.Option(
+        metavar="RULE",
+        autocompletion=lambda: _complete_rule("qrels_conflicts"),
+        help=f"Two grades for one query and document: {_one_of('qrels_conflicts')}",
+    ),
+]
+Nan = Annotated[
+    str | None,
+    typer.Option(
+        metavar="RULE",
+        autocompletion=lambda: _complete_rule("nan"),
+        help=f"Scores that are NaN: {_one_of('nan')}",
+    ),
+]
+ScoreType = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TYPE",
+        autocompletion=lambda: _complete_rule("score_type"),
+        help=f"The type in which scores are compared: {_one_of('score_type')}",
+    ),
+]
+RecallPoints = Annotated[
+    str | None,
+    typer.Option(
+        metavar="RULE",
+        autocompletion=lambda: _complete_rule("recall_points"),
+        help=f"How a recall becomes a number of documents: {_one_of('recall_points')}",
+    ),
+]
+GainFrom = Annotated[
+    str | None,
+    typer.Option(
+        metavar="RULE",
+        autocompletion=lambda: _complete_rule("gain_from"),
+        help=f"Which grades above 0 have gain: {_one_of('gain_from')}",
+    ),
+]
 By = Annotated[
     list[str] | None, typer.Option(metavar="COLUMN", help="Also one group per value of this column; repeatable.")
 ]
@@ -142,6 +209,11 @@ Hits = Annotated[str | None, typer.Option(metavar="PATH", help="Write the judged
 OutputFormat = Annotated[Format, typer.Option("--format", help="Format of standard output.")]
 PrintPerQuery = Annotated[
     bool, typer.Option("-q", "--print-per-query", help="The values of each query on standard output too.")
+]
+NoMeans = Annotated[bool, typer.Option("-n", "--no-means", help="No means on standard output; with --format trec.")]
+Complete = Annotated[
+    bool,
+    typer.Option("-c", "--complete", help="Queries without results count, as they do anyway."),
 ]
 Threads = Annotated[
     int | None, typer.Option(min=1, metavar="N", help="Threads that read and compute. [default: by the cores]")

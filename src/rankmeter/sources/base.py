@@ -17,12 +17,14 @@ class Batch:
         read: gives the rows, with the columns as the part names them.
         row: the 1-based row (in text files the physical line) of a position in what `read` gives.
         infinite: columns in which reading has met infinite numbers.
+        undefined: how many scores were NaN and became the lowest of all, each time this was read.
     """
 
     part: "Part"
     read: Callable[[], "pl.DataFrame"]
     row: Callable[[int], int]
     infinite: set[str] = field(default_factory=set)
+    undefined: list[int] = field(default_factory=list)
 
 
 class Part(Protocol):

@@ -40,6 +40,7 @@ class Spec:
         chosen: role -> column, as the user said.
         header: whether CSV and TSV files begin with names.
         extra: other columns in use (segments, an order); those that the input lacks are left out.
+        nan: whether NaN scores are an error, or `last`.
     """
 
     table: Table
@@ -47,6 +48,7 @@ class Spec:
     chosen: Mapping[str, str] | None = None
     header: bool = True
     extra: tuple[str, ...] = ()
+    nan: str = "error"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +60,14 @@ class Source:
         table: the table that its rows are.
         parts: its files or frames, each with the hive keys of its path.
         columns: role (or name of a segment) -> column.
+        nan: whether NaN scores are an error, or `last`.
     """
 
     label: str
     table: Table
     parts: tuple[tuple[Part, Keys], ...]
     columns: Mapping[str, str]
+    nan: str = "error"
 
     @property
     def rows(self) -> int | None:
@@ -93,7 +97,7 @@ class Source:
             there = part.schema() if used else {}
             stored = list(dict.fromkeys(name for name in self.columns.values() if name not in used or name in there))
             for batch in part.batches(stored, rows):
-                yield Batch(part, self._conforming(batch, used), batch.row, batch.infinite)
+                yield Batch(part, self._conforming(batch, used), batch.row, batch.infinite, batch.undefined)
 
     def _conforming(self, batch: Batch, keys: Mapping[str, str | None]) -> Callable[[], pl.DataFrame]:
         """How a batch is read; every row has the keys of its path."""
@@ -105,7 +109,7 @@ class Source:
                     check_key(frame[key], value, batch)
                 else:
                     frame = frame.with_columns(pl.lit(value, pl.String).alias(key))
-            return conform(frame, self.table, self.columns, batch)
+            return conform(frame, self.table, self.columns, batch, nan=self.nan)
 
         return read
 
@@ -240,7 +244,7 @@ def _with_columns(label: str, spec: Spec, parts: list[tuple[Part, Keys]]) -> Sou
         for name in columns.values():
             if name not in names:
                 raise DataError(f'{part.label} has no column "{name}", which {first.label} has; every part needs it')
-    return Source(label, table, tuple(parts), columns)
+    return Source(label, table, tuple(parts), columns, spec.nan)
 
 
 def _has_lists(spec: Spec, schema: Mapping[str, pl.DataType]) -> bool:

@@ -1,0 +1,264 @@
+"""Rules of value that can be chosen: each against the same collection changed by hand, in every form and order."""
+
+import itertools
+import math
+import random
+
+import inputs
+import numpy as np
+import polars as pl
+import pytest
+import pytrec_eval
+from polars.testing import assert_frame_equal
+
+import rankmeter
+from rankmeter.catalogue import MEASURES
+from rankmeter.cli import main
+from rankmeter.conventions import CONVENTIONS
+from rankmeter.errors import DataError, UsageError
+
+SMALL = inputs.collection(seed=11, queries=30, depth=20)
+ASKED = f"{inputs.MEASURES} Bpref infAP RBP(gain=max) nDCG(gain=exp)@5 NumRet Judged@5 Unjudged@5 num_nonrel_judged_ret"
+FORMS = ["flat", "lists", "shuffled"]
+
+
+def in_form(run, form):
+    if form == "lists":
+        return inputs.as_lists(run.select("query_id", "doc_id", "score"))
+    return run.sample(fraction=1, shuffle=True, seed=3) if form == "shuffled" else run
+
+
+def ordered(run):
+    """Rank order by the default rules: score downwards, then document downwards."""
+    return run.sort("query_id", "score", "doc_id", descending=[False, True, True], maintain_order=True)
+
+
+def same_values(one, other):
+    assert_frame_equal(one.per_query.drop("answered"), other.per_query.drop("answered"), check_exact=True)
+
+
+def measured(qrels, run, **options):
+    return rankmeter.evaluate(qrels, {"r": run}, ASKED, **options)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("batch_rows", [1, 50, None])
+@pytest.mark.parametrize("depth", [1, 3, 10, 1000])
+def test_depth_is_the_same_as_a_shorter_run(form, batch_rows, depth):
+    cut = ordered(SMALL.run).group_by("query_id", maintain_order=True).head(depth)
+    result = measured(SMALL.qrels, in_form(SMALL.run, form), depth=depth, batch_rows=batch_rows)
+    same_values(result, measured(SMALL.qrels, cut))
+    account = result.accounting["r"]
+    judged = SMALL.run.join(SMALL.qrels.select("query_id").unique(), on="query_id")
+    left = judged.height - cut.join(judged.select("query_id").unique(), on="query_id").height
+    assert account["rows_ignored"].get("below the depth", 0) == left
+    assert account["rows_read"] == SMALL.run.height
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("batch_rows", [1, None])
+def test_judged_only_is_the_same_as_a_run_without_the_others(form, batch_rows):
+    judged = SMALL.qrels.filter(pl.col("grade") >= 0)
+    kept = SMALL.run.join(judged.select("query_id", "doc_id"), on=["query_id", "doc_id"], maintain_order="left")
+    result = measured(SMALL.qrels, in_form(SMALL.run, form), judged_only=True, batch_rows=batch_rows)
+    same_values(result, measured(SMALL.qrels, kept))
+    known = SMALL.run.join(SMALL.qrels.select("query_id").unique(), on="query_id").height
+    assert result.accounting["r"]["rows_ignored"]["document not judged"] == known - kept.height
+
+
+def test_depth_comes_before_judged_only():
+    qrels, run = {"q": {"a": 1, "b": 0}}, {"q": {"x": 3.0, "b": 2.0, "a": 1.0}}
+    value = {
+        name: rankmeter.evaluate(qrels, run, "RR", **options).summary["mean"][0]
+        for name, options in {
+            "both": {"depth": 2, "judged_only": True},
+            "judged": {"judged_only": True},
+            "depth": {"depth": 3},
+        }.items()
+    }
+    assert value == {"both": 0.0, "judged": 0.5, "depth": pytest.approx(1 / 3)}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("batch_rows", [1, None])
+@pytest.mark.parametrize("integers", [False, True])
+def test_ignore_self_leaves_the_query_itself_out(form, batch_rows, integers):
+    own = SMALL.run.select("query_id").unique(maintain_order=True)
+    extra = own.with_columns(doc_id=pl.col("query_id"), score=pl.lit(9.0), rank=pl.lit(0, pl.Int64))
+    run = pl.concat([SMALL.run, extra]).sort("query_id", maintain_order=True)
+    qrels = pl.concat([SMALL.qrels, own.head(4).with_columns(doc_id=pl.col("query_id"), grade=pl.lit(1, pl.Int64))])
+    if integers:
+        run, qrels = run.cast({"query_id": pl.Int64, "doc_id": pl.Int64}), qrels.cast({"doc_id": pl.Int64})
+    result = measured(qrels, in_form(run, form), ignore_self=True, batch_rows=batch_rows)
+    same_values(result, measured(SMALL.qrels, SMALL.run))
+    assert result.accounting["r"]["rows_ignored"]["document is the query"] == own.height
+    assert result.accounting["r"]["rows_read"] == run.height
+    assert {w.code: w.count for w in result.warnings}["own-judgements"] == 4
+
+
+def test_ignore_self_keeps_the_lists_that_become_empty():
+    run = pl.DataFrame(
+        {"query_id": ["a", "b", "c"], "doc_ids": [["a"], [], ["x", "c"]], "scores": [[1.0], [], [1.0, 2.0]]}
+    )
+    result = rankmeter.evaluate({q: {"x": 1} for q in "abc"}, run, "RR", ignore_self=True)
+    assert result.per_query.select("answered", "n_retrieved", "RR").rows() == [(True, 0, 0), (True, 0, 0), (True, 1, 1)]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("batch_rows", [1, 7, None])
+def test_the_first_of_repeated_documents_counts(form, batch_rows):
+    worse = SMALL.run.filter(pl.int_range(pl.len()) % 3 == 0).with_columns(score=pl.col("score") - 5)
+    run = pl.concat([worse, SMALL.run]).sort("query_id", maintain_order=True)
+    with pytest.raises(DataError, match="stands twice"):
+        measured(SMALL.qrels, in_form(run, form), batch_rows=batch_rows)
+    result = measured(SMALL.qrels, in_form(run, form), duplicates="first", batch_rows=batch_rows)
+    same_values(result, measured(SMALL.qrels, SMALL.run))
+    known = worse.join(SMALL.qrels.select("query_id").unique(), on="query_id").height
+    assert result.accounting["r"]["rows_ignored"]["repeated document"] == known
+
+
+@pytest.mark.parametrize("rule", ["max", "last"])
+@pytest.mark.parametrize("together", [True, False])
+def test_one_of_conflicting_judgements_counts(rule, together):
+    chance = random.Random(4)
+    others = [
+        SMALL.qrels.sample(fraction=0.5, seed=seed).with_columns(
+            grade=pl.Series([chance.choice([-1, 0, 1, 2, 3]) for _ in range(SMALL.qrels.height // 2)])
+        )
+        for seed in (1, 2)
+    ]
+    every = pl.concat([SMALL.qrels, *others])
+    every = every.sort("query_id", maintain_order=True) if together else every
+    settled = every.group_by("query_id", "doc_id", maintain_order=True).agg(
+        pl.col("grade").max() if rule == "max" else pl.col("grade").last()
+    )
+    with pytest.raises(DataError, match="--qrels-conflicts"):
+        measured(every, SMALL.run)
+    result = measured(every, SMALL.run, qrels_conflicts=rule)
+    same_values(result, measured(settled, SMALL.run))
+    told = {w.code: w.count for w in result.warnings}
+    assert told["conflicting-judgements"] + told["repeated-judgements"] == every.height - settled.height
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("batch_rows", [1, None])
+def test_nan_is_the_lowest_score(form, batch_rows):
+    broken = pl.when(pl.int_range(pl.len()) % 4 == 0)
+    run = SMALL.run.with_columns(score=broken.then(float("nan")).otherwise("score"))
+    low = SMALL.run.with_columns(score=broken.then(-1e9).otherwise("score"))
+    with pytest.raises(DataError, match="NaN"):
+        measured(SMALL.qrels, in_form(run, form), batch_rows=batch_rows)
+    result = measured(SMALL.qrels, in_form(run, form), nan="last", batch_rows=batch_rows)
+    same_values(result, measured(SMALL.qrels, low))
+    assert {w.code: w.count for w in result.warnings}["nan-scores"] == math.ceil(run.height / 4)
+
+
+def orders(scores):
+    """All orders of documents that their scores allow."""
+    groups = [list(group) for _, group in itertools.groupby(sorted(scores, key=lambda d: -scores[d]), key=scores.get)]
+    for parts in itertools.product(*map(itertools.permutations, groups)):
+        yield [doc for part in parts for doc in part]
+
+
+MONOTONE = [
+    name
+    for name, declared in MEASURES.items()
+    if "swap" in declared.laws and not any(p.required and not p.behind_at for p in declared.parameters)
+]
+BOUNDED = " ".join(
+    f"{name}@{3 if MEASURES[name].parameter('k') else 0.5}"
+    if any(p.required for p in MEASURES[name].parameters)
+    else name
+    for name in MONOTONE
+)
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_best_and_worst_bound_every_order_of_ties(seed):
+    chance = random.Random(seed)
+    docs = "abcdefg"
+    scores = {doc: chance.randrange(3) for doc in docs[: chance.randint(2, 7)]}
+    qrels = {"q": {doc: chance.choice([-1, 0, 0, 1, 2]) for doc in docs if chance.random() < 0.7} | {"z": 1}}
+    every = [
+        rankmeter.evaluate(qrels, {"q": {doc: -n for n, doc in enumerate(order)}}, BOUNDED).summary["mean"]
+        for order in itertools.islice(orders(scores), 300)
+    ]
+    table = np.array([values.to_list() for values in every])
+    for rule, bound in (("best", table.max(axis=0)), ("worst", table.min(axis=0))):
+        got = rankmeter.evaluate(qrels, {"q": scores}, BOUNDED, ties=rule).summary
+        assert got["mean"].to_list() == pytest.approx(bound.tolist(), abs=1e-12), got["measure"].to_list()
+
+
+def test_bounds_hold_for_many_hits_in_a_tie():
+    docs = [f"d{n:03}" for n in range(100)]
+    qrels = {"q": {doc: n % 3 for n, doc in enumerate(docs)}}
+    run = {"q": dict.fromkeys(docs + [f"x{n}" for n in range(50)], 1.0)}
+    best, worst = (
+        rankmeter.evaluate(qrels, run, "nDCG P@50 RR", ties=rule).summary["mean"].to_list()
+        for rule in ("best", "worst")
+    )
+    assert best == [1.0, 1.0, 1.0]
+    assert worst == [pytest.approx(worst[0]), 0.0, pytest.approx(1 / 85)]
+
+
+@pytest.mark.parametrize("rule", ["best", "worst"])
+@pytest.mark.parametrize("name", ["infAP", "Judged@5", "Accuracy"])
+def test_no_bound_for_measures_that_a_swap_can_lower(rule, name):
+    with pytest.raises(UsageError, match=rf"--ties {rule} is no bound for {name}"):
+        rankmeter.evaluate(SMALL.qrels, SMALL.run, f"RR {name}", ties=rule)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_rules_of_version_9_are_those_of_pytrec_eval(seed):
+    chance = random.Random(seed)
+    near = [1.0 + n * 2.0**-26 for n in range(40)]
+    docs = [f"d{n}" for n in range(40)]
+    run = {f"q{q}": {doc: chance.choice(near) for doc in chance.sample(docs, 25)} for q in range(40)}
+    qrels = {f"q{q}": {doc: chance.choice([0, 1, 2]) for doc in chance.sample(docs, 20)} for q in range(45)}
+    names = {"map": "AP", "recip_rank": "RR", "ndcg": "nDCG", "11pt_avg": "IPrecAvg11", "bpref": "Bpref"}
+    names |= {f"iprec_at_recall_{r / 10:.2f}": f"IPrec@{r / 10:g}" for r in range(11)}
+    expected = pytrec_eval.RelevanceEvaluator(
+        qrels, {"map", "recip_rank", "ndcg", "11pt_avg", "bpref", "iprec_at_recall"}
+    ).evaluate(run)
+    result = rankmeter.evaluate(qrels, run, list(names.values()), convention="pytrec_eval")
+    got = {row["query_id"]: row for row in result.per_query.iter_rows(named=True)}
+    assert got.keys() == expected.keys()
+    for query, values in expected.items():
+        for name, ours in names.items():
+            assert got[query][ours] == pytest.approx(values[name], rel=0, abs=1e-12), (query, name)
+    assert rankmeter.evaluate(qrels, run, "AP").per_query["AP"].to_list() != result.per_query["AP"].to_list()
+
+
+def test_gain_from_relevant_ones_only():
+    qrels, run = {"q": {"a": 1, "b": 2}}, {"q": {"a": 2.0, "b": 1.0}}
+    value = rankmeter.evaluate(qrels, run, "nDCG", gain_from="relevant", relevance_level=2).summary["mean"][0]
+    assert value == 1 / math.log2(3)
+    assert rankmeter.evaluate(qrels, run, "nDCG", convention="ranx", relevance_level=2).summary["mean"][0] == value
+
+
+@pytest.mark.parametrize("name", CONVENTIONS)
+def test_a_convention_is_told_in_every_output(name, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "q.trec").write_text("q 0 a 1\n", encoding="utf-8")
+    (tmp_path / "r.trec").write_text("q Q0 a 1 1 t\n", encoding="utf-8")
+    assert main(["evaluate", "q.trec", "r.trec", "--convention", name, "-m", "AP", "--depth", "7"]) == 0
+    assert f"convention {name} with depth 7" in capsys.readouterr().out
+    result = rankmeter.evaluate("q.trec", "r.trec", "AP", convention=name)
+    assert result.convention == CONVENTIONS[name].as_dict()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"depth": 0}, "depth"),
+        ({"depth": 1.5}, "depth"),
+        ({"judged_only": "yes"}, "judged_only"),
+        ({"duplicates": "last"}, "duplicates"),
+        ({"nan": "first"}, "nan"),
+        ({"score_type": "float16"}, "score-type"),
+        ({"convention": "treceval"}, "trec_eval"),
+    ],
+)
+def test_rules_that_are_none(options, message):
+    with pytest.raises(UsageError, match=message):
+        rankmeter.evaluate(SMALL.qrels, SMALL.run, "AP", **options)
