@@ -17,6 +17,7 @@ import pytest
 from typer.main import get_command
 
 from rankmeter.catalogue import MEASURES, SUITES
+from rankmeter.catalogue.jobs import JOBS
 from rankmeter.cli import app, exits, main, options, progress, sheets
 from rankmeter.cli.demo import program
 from rankmeter.cli.evaluate import run_input
@@ -532,12 +533,33 @@ def test_measures_explains_one(call, name):
 
 @pytest.mark.parametrize("name", MEASURES)
 def test_the_example_of_a_measure_works(call, name):
-    _, out, _ = call("measures", name, "--format", "json")
-    assert json.loads(out)["name"] == name
-    _, out, _ = call("measures", name)
-    arguments = shlex.split(re.search(r"^Example +rankmeter (.*)$", out, re.MULTILINE).group(1))
+    told = json.loads(call("measures", name, "--format", "json")[1])
+    assert told["name"] == name
+    shown = " ".join(call("measures", name)[1].split())
+    assert told["example"] in shown
+    arguments = shlex.split(told["example"])[1:]
     replaced = ["qrels.trec" if word == "QRELS" else "bm25.trec" if word == "RUN" else word for word in arguments]
     assert call(*replaced)[0] == 0
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_measures_for_a_job(call, job):
+    code, out, err = call("measures", "--for", job)
+    assert (code, err) == (0, "")
+    for advice in JOBS[job].advice:
+        assert re.search(rf"^{re.escape(advice.measure)} +\S", out, re.MULTILINE)
+    assert "faithful" in out
+    told = json.loads(call("measures", "--for", job, "--format", "json")[1])
+    assert [one["measure"] for one in told["measures"]] == [advice.measure for advice in JOBS[job].advice]
+    assert "| measure |" in call("measures", "--for", job, "--format", "markdown")[1]
+    names = " ".join(advice.measure for advice in JOBS[job].advice)
+    assert call("evaluate", "qrels.trec", "bm25.trec", "-m", names)[0] == 0
+
+
+def test_an_unknown_job_has_a_nearest_one(call):
+    assert call("measures", "--for", "rerankk")[0] == 2
+    assert "rerank" in call("measures", "--for", "rerankk")[2]
+    assert call("measures", "nDCG", "--for", "rag")[0] == 2
 
 
 def test_measures_in_other_formats(call):

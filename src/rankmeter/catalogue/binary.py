@@ -78,6 +78,8 @@ def f_of(p: float, r: float, beta: float) -> float:
     trec_cut="P",
     without_k="SetP",
     laws="swap replacement tail padding unretrieved",
+    elsewhere="ir_measures P; ranx precision; Spark precisionAt",
+    differs="Spark counts labels, so its grades are binary",
 )
 def precision(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: int, rel: float, norm: int) -> float:
     """Relevant documents among the first k / k. With norm=retrieved the divisor is min(k, retrieved)."""
@@ -101,6 +103,7 @@ def precision(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: int, r
     without_k="SetR",
     needs_all_relevant=True,
     laws="swap tail padding unretrieved",
+    elsewhere="ir_measures R; ranx recall; Spark recallAt",
 )
 def recall(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: int, rel: float, cap: int) -> float:
     """Relevant documents among the first k / relevant documents. With cap=true the divisor is min(k, relevant)."""
@@ -116,6 +119,7 @@ def recall(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: int, rel:
     without_k="SetF",
     needs_all_relevant=True,
     laws="swap tail padding unretrieved",
+    elsewhere="ranx f1",
 )
 def f1(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: int, rel: float) -> float:
     """2 P R / (P + R) with precision P and recall R at k; 0 where both are 0."""
@@ -147,6 +151,8 @@ def f_beta(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: int, rel:
     trec_cut="success",
     trec_cuts=(1, 5, 10),
     laws="swap replacement tail padding unretrieved ideal deep",
+    elsewhere="ir_measures Success; ranx hit_rate",
+    differs="ranx calls the number of hits `hits`, which is NumRelRet@k here",
 )
 def success(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: int, rel: float) -> float:
     """1 if a relevant document is among the first k, else 0."""
@@ -161,6 +167,8 @@ def success(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: int, rel
     parameters=(K, REL, JUDGED_ONLY),
     trec="recip_rank",
     laws="swap replacement tail padding unretrieved ideal deep",
+    elsewhere="ir_measures RR; ranx mrr",
+    differs="ir_measures breaks ties by document id upwards for RR@k and downwards for RR",
 )
 def reciprocal_rank(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: int, rel: float) -> float:
     """1 / rank of the first relevant document; 0 where none is among the first k."""
@@ -192,6 +200,11 @@ def reciprocal_rank(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: 
     trec_cut="map_cut",
     needs_all_relevant=True,
     laws="swap tail padding unretrieved deep",
+    elsewhere="ir_measures AP; ranx map; Spark meanAveragePrecision",
+    differs=(
+        "Spark divides by min(k, relevant) at a cut-off: AP(norm=min)@k; "
+        "torchmetrics and Elasticsearch by the hits: AP(norm=hits)@k"
+    ),
 )
 def average_precision(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: int, rel: float, norm: int) -> float:
     """Sum of the precisions at each relevant document among the first k / relevant documents.
@@ -211,6 +224,7 @@ def average_precision(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k
     trec="Rprec",
     needs_all_relevant=True,
     laws="swap padding unretrieved ideal",
+    elsewhere="ir_measures Rprec; ranx r-precision",
 )
 def r_precision(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, rel: float) -> float:
     """Relevant documents among the first R / R, where R is the number of relevant documents."""
@@ -227,6 +241,7 @@ def r_precision(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, rel: fl
     trec="gm_map",
     needs_all_relevant=True,
     laws="swap padding unretrieved ideal",
+    differs="values per query are average precision, of which trec_eval prints none",
 )
 def geometric_ap(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, rel: float) -> float:
     """Average precision; over queries exp(mean of ln max(AP, 0.00001))."""
@@ -242,6 +257,7 @@ def geometric_ap(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, rel: f
     without_k="SetRelP",
     needs_all_relevant=True,
     laws="swap tail padding unretrieved ideal",
+    differs="the same as R(cap=true)@k, which beir calls R_cap",
 )
 def relative_precision(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: int, rel: float) -> float:
     """Relevant documents among the first k / min(k, relevant documents)."""
@@ -292,6 +308,8 @@ def yaap(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, rel: float) ->
     parameters=(K, REL),
     empty="0",
     laws="tail unretrieved ideal deep",
+    elsewhere="ir_measures Accuracy",
+    differs="ir_measures leaves queries without relevant results out, where it is 0 here",
 )
 def accuracy(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: int, rel: float) -> float:
     """Pairs of a relevant document before one that is not relevant / all such pairs, among the first k retrieved.

@@ -18,6 +18,7 @@ COUNT = (0.0, math.inf)
     missing="1",
     trec="num_q",
     laws="swap replacement padding unretrieved",
+    elsewhere="ir_measures NumQ",
 )
 def num_q(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int) -> float:
     """1 for each query."""
@@ -33,6 +34,7 @@ def num_q(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int) -> float:
     empty="as defined",
     trec="num_ret",
     laws="swap replacement unretrieved",
+    elsewhere="ir_measures NumRet",
 )
 def num_ret(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int) -> float:
     """Documents retrieved."""
@@ -50,6 +52,8 @@ def num_ret(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int) -> float:
     trec="num_rel",
     needs_all_relevant=True,
     laws="swap replacement padding unretrieved",
+    elsewhere="ir_measures NumRel",
+    differs="trec_eval's num_rel over all topics counts grades from 1 under `-c -l`",
 )
 def num_rel(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, rel: float) -> float:
     """Judgements at or above the relevance level."""
@@ -65,6 +69,7 @@ def num_rel(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, rel: float)
     aggregate="sum",
     trec="num_rel_ret",
     laws="swap replacement tail padding unretrieved deep",
+    elsewhere="ir_measures NumRet(rel=1); ranx hits",
 )
 def num_rel_ret(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: int, rel: float) -> float:
     """Relevant documents among the first k; without k, among all retrieved."""

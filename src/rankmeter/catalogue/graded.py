@@ -57,6 +57,13 @@ def best_gained(ideal: Gains, k: int) -> float:
     empty="0 where no grade is above 0; a grade below the relevance level still counts",
     needs_all_relevant=True,
     laws="swap tail padding unretrieved ideal deep",
+    elsewhere="ir_measures nDCG; ranx ndcg and ndcg_burges; Spark ndcgAt; scikit-learn ndcg_score",
+    differs=(
+        "ranx ndcg_burges and gdeval are nDCG(gain=exp); "
+        "ranx lets the level filter grades: --gain-from relevant; "
+        "Elasticsearch and MLflow cut the ideal list at what was retrieved; "
+        "scikit-learn averages over ties"
+    ),
 )
 def ndcg(rank: Ranks, gain: Gains, ideal: Gains, num_ret: int, k: int) -> float:
     """DCG at k of the list / DCG at k of all judged documents sorted by gain.
@@ -75,6 +82,7 @@ def ndcg(rank: Ranks, gain: Gains, ideal: Gains, num_ret: int, k: int) -> float:
     empty="0 where no grade is above 0; a grade below the relevance level still counts",
     trec="dcg",
     laws="swap replacement tail padding unretrieved deep",
+    elsewhere="ranx dcg and dcg_burges; scikit-learn dcg_score",
 )
 def dcg(rank: Ranks, gain: Gains, ideal: Gains, num_ret: int, k: int) -> float:
     """Sum of gain / log2(rank + 1) over the first k; the gain is the grade, or 2^grade - 1 with gain=exp."""

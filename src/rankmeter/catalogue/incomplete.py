@@ -31,6 +31,8 @@ def preference(rank: Ranks, grade: Grades, ideal: Grades, rel: float) -> float:
     parameters=(K,),
     empty="as defined: judged non-relevant documents count",
     laws="replacement tail unretrieved ideal deep",
+    elsewhere="ir_measures Judged; OpenSearch Coverage",
+    differs="ir_measures divides by min(k, retrieved) too",
 )
 def judged(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: int) -> float:
     """Judged documents among the first k / min(k, retrieved); a negative grade is a judgement."""
@@ -50,6 +52,7 @@ def judged(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: int) -> f
     trec_cut="unj",
     trec_cuts=(5, 10, 20),
     laws="tail unretrieved",
+    differs="a grade below 0 is not judged, as in trec_eval",
 )
 def unjudged(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: int) -> float:
     """Retrieved documents among the first k that are not judged / k; without k, / retrieved. Below 0 is not judged."""
@@ -68,6 +71,8 @@ def unjudged(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: int) ->
     trec="bpref",
     needs_all_relevant=True,
     laws="swap padding ideal",
+    elsewhere="ir_measures Bpref; ranx bpref",
+    differs="ranx gives NaN where nothing is judged non-relevant; Elasticsearch has none",
 )
 def bpref(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, rel: float) -> float:
     """Mean over the relevant documents of 1 - min(n, R) / min(N, R), and of 0 for those not retrieved.
@@ -100,6 +105,7 @@ def geometric_bpref(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, rel
     trec="infAP",
     needs_all_relevant=True,
     laws="padding unretrieved",
+    elsewhere="ir_measures infAP",
 )
 def inferred_ap(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, rel: float) -> float:
     """Mean over the relevant documents of 1/r + (j/r) * share, where r is the rank, and j = r - 1 stand before.

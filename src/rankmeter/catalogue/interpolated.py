@@ -52,6 +52,8 @@ def documents_at(recall: float, total: int, rounding: int) -> int:
     trec_cuts=POINTS,
     needs_all_relevant=True,
     laws="swap padding unretrieved ideal",
+    elsewhere="ir_measures IPrec",
+    differs="trec_eval 9, which is inside pytrec_eval and ir_measures, rounds recall points up: --recall-points up",
 )
 def interpolated_precision(
     rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, recall: float, rel: float, rounding: int
@@ -77,6 +79,7 @@ def interpolated_precision(
     trec_numbers=lambda numbers: {"recalls": numbers},
     needs_all_relevant=True,
     laws="swap padding unretrieved ideal",
+    differs="as IPrec",
 )
 def average_interpolated_precision(
     rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, recalls: Sequence[float], rel: float, rounding: int

@@ -86,6 +86,11 @@ def rate(rank: Ranks, grade: Grades, length: int, model: int, p: float, low: flo
     trec="rbp",
     trec_values={"p": 0.9, "gain": "max"},
     laws="swap replacement tail padding unretrieved deep",
+    elsewhere="ir_measures RBP; ranx rbp",
+    differs=(
+        "trec_eval's is RBP(p=0.9,gain=max), and its stock build reads uninitialised values; "
+        "ir_measures goes 1,000 documents deep"
+    ),
 )
 def rank_biased_precision(
     rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: int, p: float, rel: float, gain: int
@@ -167,6 +172,8 @@ SCALE = Parameter(
     parameters=(K, SCALE),
     empty="0 where no grade is above 0",
     laws="swap replacement tail padding unretrieved deep",
+    elsewhere="ir_measures ERR; Elasticsearch expected_reciprocal_rank",
+    differs="gdeval, inside ir_measures, prints five decimals",
 )
 def err(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: int, highest: float) -> float:
     """Sum of s / rank over the first k, s = g * product of (1 - g) of those before, g = (2^grade - 1) / 2^max."""
@@ -194,6 +201,8 @@ def normalised_err(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: i
     parameters=(K_REQUIRED, LOW, HIGH),
     empty="0 where no grade is above min_rel",
     laws="swap replacement tail padding unretrieved",
+    elsewhere="ir_measures NERR8",
+    differs="ir_measures clips grades above max_rel, which are refused here",
 )
 def nerr8(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: int, low: float, high: float) -> float:
     """Sum of V * gain / sum of V over the first k; V is the product of 1 - gain of those before."""
@@ -207,6 +216,8 @@ def nerr8(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: int, low: 
     parameters=(K_REQUIRED, LOW, HIGH),
     empty="0 where no grade is above min_rel",
     laws="swap replacement tail padding unretrieved",
+    elsewhere="ir_measures NERR9",
+    differs="as NERR8",
 )
 def nerr9(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: int, low: float, high: float) -> float:
     """Sum of V * gain / sum of V over the first k; V multiplies i / (i + 1) * (1 - gain) of the ranks i before."""
@@ -224,6 +235,8 @@ def nerr9(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: int, low: 
     ),
     empty="0 where no grade is above min_rel",
     laws="swap replacement padding unretrieved",
+    elsewhere="ir_measures NERR10",
+    differs="as NERR8",
 )
 def nerr10(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, p: float, low: float, high: float) -> float:
     """Sum of V * gain / sum of V over 1,000 ranks; V is the product of p * (1 - gain) of those before."""
@@ -237,6 +250,8 @@ def nerr10(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, p: float, lo
     parameters=(GOAL, LOW, HIGH),
     empty="0 where no grade is above min_rel",
     laws="swap replacement padding unretrieved",
+    elsewhere="ir_measures NERR11",
+    differs="as NERR8",
 )
 def nerr11(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, goal: float, low: float, high: float) -> float:
     """Sum of V * gain / sum of V over 1,000 ranks; V multiplies ((a - 1) / a)^2 * (1 - gain) of ranks i before.
@@ -253,6 +268,8 @@ def nerr11(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, goal: float,
     parameters=(GOAL, LOW, HIGH),
     empty="0 where no grade is above min_rel",
     laws="swap replacement padding unretrieved",
+    elsewhere="ir_measures INST",
+    differs="as NERR8",
 )
 def inst(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, goal: float, low: float, high: float) -> float:
     """Sum of V * gain / sum of V over 1,000 ranks; V multiplies ((a - 1) / a)^2 of ranks i before.
@@ -269,6 +286,8 @@ def inst(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, goal: float, l
     parameters=(GOAL, LOW, HIGH),
     empty="0 where no grade is above min_rel",
     laws="swap replacement padding unretrieved",
+    elsewhere="ir_measures INSQ",
+    differs="as NERR8",
 )
 def insq(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, goal: float, low: float, high: float) -> float:
     """Sum of V * gain / sum of V over 1,000 ranks; V multiplies ((i + 2T - 1) / (i + 2T))^2 of the ranks i before."""
@@ -282,6 +301,8 @@ def insq(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, goal: float, l
     parameters=(K_REQUIRED, GOAL, LOW, HIGH),
     empty="0 where no grade is above min_rel",
     laws="tail padding unretrieved",
+    elsewhere="ir_measures BPM",
+    differs="as NERR8",
 )
 def bpm(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: int, goal: float, low: float, high: float) -> float:
     """The sum of gains up to the rank where it reaches T, at most k / that rank."""
@@ -301,6 +322,8 @@ def bpm(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: int, goal: f
     parameters=(K_REQUIRED, LOW, HIGH),
     empty="0 where no grade is above min_rel",
     laws="swap replacement tail padding unretrieved",
+    elsewhere="ir_measures SDCG",
+    differs="as NERR8",
 )
 def scaled_dcg(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: int, low: float, high: float) -> float:
     """Sum of gain / log2(rank + 1) over the first k / sum of 1 / log2(rank + 1) over k ranks."""
@@ -324,6 +347,8 @@ def scaled_dcg(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: int, 
     empty="0 where no grade is above 0",
     needs_all_relevant=True,
     laws="swap unretrieved ideal",
+    elsewhere="ir_measures Compat",
+    differs="ir_measures breaks ties of the run by document id upwards",
 )
 def compatibility(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, p: float, normalize: int) -> float:
     """Sum of p^(i - 1) * overlap at i / i over the ranks i of the longer list / the same for the ideal list.

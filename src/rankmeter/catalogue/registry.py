@@ -149,6 +149,8 @@ class Measure:
         trec_numbers: what numbers behind trec_eval's name mean: numbers -> parameters.
         without_k: the measure that the bare name means, where it needs a cut-off itself.
         source: where the formula is from.
+        elsewhere: what other tools call it: `tool name; tool name`.
+        differs: what others do otherwise.
         needs_all_relevant: whether it uses the number of relevant documents or the ideal list.
         laws: names of the `LAWS` that hold.
     """
@@ -169,6 +171,8 @@ class Measure:
     trec_numbers: Callable[[tuple[float, ...]], dict[str, Any]] | None
     without_k: str | None
     source: str
+    elsewhere: str
+    differs: str
     needs_all_relevant: bool
     laws: frozenset[str]
 
@@ -243,6 +247,8 @@ def measure(  # the declaration of a measure is the one place with all its facts
     trec_values: Mapping[str, Any] = NOTHING,
     trec_numbers: Callable[[tuple[float, ...]], dict[str, Any]] | None = None,
     without_k: str | None = None,
+    elsewhere: str = "",
+    differs: str = "",
     needs_all_relevant: bool = False,
     laws: str = "",
 ) -> Callable[[Kernel], Kernel]:
@@ -270,6 +276,8 @@ def measure(  # the declaration of a measure is the one place with all its facts
             trec_numbers,
             without_k,
             source,
+            elsewhere,
+            differs,
             needs_all_relevant,
             frozenset(laws.split()),
         )

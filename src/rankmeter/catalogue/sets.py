@@ -14,6 +14,7 @@ from rankmeter.catalogue.registry import JUDGED_ONLY, REL, Grades, Parameter, Ra
     parameters=(REL, JUDGED_ONLY),
     trec="set_P",
     laws="swap replacement unretrieved",
+    elsewhere="ir_measures SetP",
 )
 def set_precision(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, rel: float) -> float:
     """Relevant documents retrieved / documents retrieved."""
@@ -29,6 +30,7 @@ def set_precision(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, rel: 
     trec="set_recall",
     needs_all_relevant=True,
     laws="swap replacement padding unretrieved ideal",
+    elsewhere="ir_measures SetR",
 )
 def set_recall(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, rel: float) -> float:
     """Relevant documents retrieved / relevant documents."""
@@ -44,6 +46,8 @@ def set_recall(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, rel: flo
     trec_numbers=lambda numbers: {"beta": math.sqrt(numbers[0])},
     needs_all_relevant=True,
     laws="swap replacement unretrieved",
+    elsewhere="ir_measures SetF",
+    differs="trec_eval's parameter is beta²",
 )
 def set_f(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, rel: float, beta: float) -> float:
     """(1 + beta²) P R / (beta² P + R) with precision P and recall R of the whole list; 0 where both are 0."""
@@ -59,6 +63,7 @@ def set_f(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, rel: float, b
     trec="set_map",
     needs_all_relevant=True,
     laws="swap replacement unretrieved",
+    elsewhere="ir_measures SetAP",
 )
 def set_ap(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, rel: float) -> float:
     """Relevant documents retrieved² / (documents retrieved * relevant documents)."""
@@ -74,6 +79,7 @@ def set_ap(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, rel: float) 
     trec="set_relative_P",
     needs_all_relevant=True,
     laws="swap replacement unretrieved ideal",
+    elsewhere="ir_measures SetRelP",
 )
 def set_relative_precision(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, rel: float) -> float:
     """Relevant documents retrieved / min(documents retrieved, relevant documents)."""
@@ -103,6 +109,7 @@ def coefficient(name: str, default: float, what: str) -> Parameter:
     trec_numbers=lambda numbers: dict(zip("abcd", numbers, strict=True)),
     needs_all_relevant=True,
     laws="swap replacement unretrieved",
+    differs="0 for queries without results, where trec_eval counts what was not retrieved",
 )
 def utility(
     rank: Ranks,

@@ -80,6 +80,34 @@ def suites() -> list[str]:
     ]
 
 
+def elsewhere() -> Sheet:
+    """What other tools call the measures, and what they do otherwise."""
+    from rankmeter.catalogue import MEASURES
+
+    rows = tuple(
+        (
+            ", ".join(spellings(measure)),
+            ", ".join(measure.aliases),
+            ", ".join(trec_names(measure)),
+            measure.elsewhere,
+            measure.differs,
+        )
+        for measure in MEASURES.values()
+    )
+    return Sheet("", ("measure", "aliases", "trec_eval", "others", "differences"), rows, texts=5, fixed=1)
+
+
+def jobs() -> list[str]:
+    """The jobs, one a line of Markdown each: name, who reads, and the measures."""
+    from rankmeter.catalogue.jobs import JOBS
+
+    return [
+        f"- **{name}**, {job.title}; {job.reader}. "
+        + "; ".join(f"`{advice.measure}`: {advice.asks}" for advice in job.advice)
+        for name, job in JOBS.items()
+    ]
+
+
 def as_dict(measure: "Measure") -> dict[str, Any]:
     """Everything about one measure, for JSON."""
     return {
@@ -95,6 +123,9 @@ def as_dict(measure: "Measure") -> dict[str, Any]:
         "nothing_relevant": measure.empty,
         "missing_query": measure.missing,
         "source": measure.source,
+        "elsewhere": [part for part in measure.elsewhere.split("; ") if part],
+        "differs": measure.differs,
+        "example": f"rankmeter evaluate QRELS RUN -m '{example(measure)}'",
     }
 
 
@@ -117,6 +148,10 @@ def explanation(measure: "Measure") -> list[tuple[str, str]]:
     if measure.aliases:
         pairs.append(("Aliases", f"{', '.join(measure.aliases)} (in any case)"))
     pairs.append(("trec_eval", ", ".join(trec_names(measure)) or "has no such measure"))
+    if measure.elsewhere:
+        pairs.append(("Other tools", measure.elsewhere))
+    if measure.differs:
+        pairs.append(("Differences", measure.differs))
     pairs.append(("Formula", measure.formula))
     pairs.extend((f"Parameter {parameter.name}", _parameter_text(parameter)) for parameter in measure.parameters)
     low, high = measure.bounds
@@ -169,6 +204,7 @@ def explanation_markdown(measure: "Measure", heading: str = "##") -> str:
 def page() -> str:
     """The content of `docs/measures.md`."""
     from rankmeter.catalogue import MEASURES
+    from rankmeter.catalogue.jobs import UNSEEN
 
     head = [
         "# Measures",
@@ -181,6 +217,18 @@ def page() -> str:
         "Suites stand for several measures:",
         "",
         *(f"- {line}" for line in suites()),
+        "",
+        "## Which measure for which job",
+        "",
+        *jobs(),
+        "",
+        UNSEEN,
+        "",
+        "`rankmeter measures --for JOB` prints the same.",
+        "",
+        "## Names and differences elsewhere",
+        "",
+        markdown(elsewhere()),
         "",
     ]
     return "\n".join([*head, "\n\n".join(explanation_markdown(measure) for measure in MEASURES.values()), ""])

@@ -1,6 +1,7 @@
 """`rankmeter measures`: the catalogue, and one measure explained."""
 
 import json
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,6 +9,7 @@ import typer
 
 from rankmeter.cli import options
 from rankmeter.cli.options import CatalogueFormat
+from rankmeter.errors import UsageError
 
 if TYPE_CHECKING:
     from rankmeter.catalogue.registry import Measure
@@ -19,6 +21,10 @@ def measures(
         typer.Argument(
             metavar="NAME", autocompletion=options.complete_measure, help="One measure or suite; without it all."
         ),
+    ] = None,
+    job: Annotated[
+        str | None,
+        typer.Option("--for", metavar="JOB", autocompletion=options.complete_job, help="Which measures for which job."),
     ] = None,
     form: Annotated[CatalogueFormat, typer.Option("--format", help="Format of standard output.")] = (
         CatalogueFormat.table
@@ -33,10 +39,13 @@ def measures(
     from rankmeter.catalogue import MEASURES
     from rankmeter.cli import catalogue
 
+    if job is not None:
+        _print_job(form, job, name)
+        return
     if name is None:
         _print_all(form, list(MEASURES.values()))
         return
-    suite = [line for line in catalogue.suites() if line.split("@")[0] == name.split("@")[0].casefold()]
+    suite = [line for line in catalogue.suites() if re.split("[@:]", line)[0] == name.split("@")[0].casefold()]
     if suite:
         typer.echo(json.dumps({"suite": suite[0]}) if form is CatalogueFormat.json else suite[0])
         return
@@ -56,6 +65,31 @@ def _print_all(form: CatalogueFormat, known: "Sequence[Measure]") -> None:
     sheets.show([overview])
     typer.echo("\n".join(["", "Suites", *(f"  {line}" for line in suites), ""]))
     typer.echo("Parameters stand in brackets: P(rel=2)@5. One measure explained: rankmeter measures nDCG")
+
+
+def _print_job(form: CatalogueFormat, name: str, measure: str | None) -> None:
+    """What measures a job."""
+    from rankmeter.catalogue.jobs import JOBS, UNSEEN
+    from rankmeter.cli import sheets
+
+    if measure is not None:
+        raise UsageError("give the name of a measure, or --for JOB, and not both")
+    job = JOBS.get(name.casefold())
+    if job is None:
+        raise UsageError.unknown("job", name, JOBS)
+    rows = tuple((advice.measure, advice.asks) for advice in job.advice)
+    sheet = sheets.Sheet(f"{name.casefold()}: {job.title}", ("measure", "asks"), rows, 2, 2, (job.reader, UNSEEN))
+    if form is CatalogueFormat.json:
+        told = {"job": name.casefold(), "title": job.title, "reader": job.reader, "unseen": UNSEEN}
+        typer.echo(json.dumps(told | {"measures": [advice._asdict() for advice in job.advice]}, indent=2))
+    elif form is CatalogueFormat.markdown:
+        typer.echo(sheets.markdown(sheet))
+    else:
+        typer.echo(f"{sheet.title}\n")
+        wide = max(len(advice.measure) for advice in job.advice)
+        for advice in job.advice:
+            _print_pair(advice.measure, advice.asks, wide + 2)
+        typer.echo(f"\n{job.reader}.\n{UNSEEN}")
 
 
 def _print_one(form: CatalogueFormat, measure: "Measure") -> None:

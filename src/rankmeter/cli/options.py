@@ -43,6 +43,13 @@ def complete_measure(incomplete: str) -> list[str]:
     return [name for name in (*MEASURES, *SUITES) if name.casefold().startswith(incomplete.casefold())]
 
 
+def complete_job(incomplete: str) -> list[str]:
+    """Names of jobs that start with the text, for shell completion."""
+    from rankmeter.catalogue.jobs import JOBS
+
+    return [name for name in JOBS if name.startswith(incomplete.casefold())]
+
+
 def complete_table(incomplete: str) -> list[str]:
     """Names of tables that start with the text, for shell completion."""
     from rankmeter.schema import TABLES
