@@ -29,7 +29,7 @@ def seen(asked: Asked, queries: Sequence[Sparse], level: float) -> Hits:
     ranks, grades, ideals, lengths = zip(*queries, strict=True)
     found, known = np.cumsum([0, *map(len, ranks)]), np.cumsum([0, *map(len, ideals)])
     rank, grade = np.array([*chain(*ranks)], "i8"), np.array([*chain(*grades)], "f8")
-    hits = Hits(found, rank, grade, known, np.array([*chain(*ideals)], "f8"), np.array(lengths, "i8"))
+    hits = Hits(found, rank, grade, known, np.array([*chain(*ideals)], "f8"), np.array(lengths, "i8"), rank, rank)
     return View(**asked.view_parameters(Rules(relevance_level=level))).of(hits)
 
 

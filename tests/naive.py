@@ -29,12 +29,12 @@ def number_relevant(judged: Judged, rel: float) -> int:
     return len([grade for grade in judged if grade >= rel])
 
 
-def precision(ranked: List, _judged: Judged, k: int, rel: float, norm: str = "k") -> float:
-    divisor = k if norm == "k" else len(ranked[:k])
+def precision(ranked: List, _judged: Judged, k: int, rel: float, norm: str | None = None) -> float:
+    divisor = k if norm != "retrieved" else len(ranked[:k])
     return is_relevant(ranked, rel)[:k].count(True) / divisor if divisor else 0.0
 
 
-def recall(ranked: List, judged: Judged, k: int, rel: float, cap: bool = False) -> float:
+def recall(ranked: List, judged: Judged, k: int, rel: float, cap: bool | None = None) -> float:
     wanted = sorted(judged, reverse=True)[: k if cap else None]
     return set_recall(ranked[:k], wanted, rel)
 
@@ -58,11 +58,11 @@ def reciprocal_rank(ranked: List, _judged: Judged, k: int | None, rel: float) ->
     return 1 / (found.index(True) + 1) if True in found else 0.0
 
 
-def average_precision(ranked: List, judged: Judged, k: int | None, rel: float, norm: str = "rel") -> float:
+def average_precision(ranked: List, judged: Judged, k: int | None, rel: float, norm: str | None = None) -> float:
     found = is_relevant(ranked[:k], rel)
     precisions = [found[:depth].count(True) / depth for depth in range(1, len(found) + 1) if found[depth - 1]]
     total = number_relevant(judged, rel)
-    divisor = {"rel": total, "min": min(total, k or total), "hits": len(precisions)}[norm]
+    divisor = {"min": min(total, k or total), "hits": len(precisions)}.get(norm or "", total)
     return in_turn(precisions) / divisor if divisor else 0.0
 
 
@@ -106,7 +106,9 @@ def worth(grade: float | None, gain: str, gains: Pairs) -> float:
     named = dict(gains)
     if grade is None or (grade <= 0 and grade not in named):
         return 0.0
-    return named.get(grade, 2.0**grade - 1 if gain == "exp" else grade)
+    kind, _, level = gain.partition(" ")  # binary gains come with the relevance level
+    usual = {"exp": 2.0**grade - 1, "linear": grade, "binary": float(grade >= float(level or 1))}
+    return named.get(grade, usual[kind])
 
 
 def discounted(gains: Iterable[float]) -> float:

@@ -78,8 +78,9 @@ def random_questions(name: str) -> Iterator[tuple[Asked, list[Dense], float]]:
 
 
 def twin_values(asked: Asked, queries: Sequence[Dense], level: float) -> list[float]:
-    pairs = zip(asked.measure.parameters, asked.values, strict=True)
+    pairs = asked.pairs
     values = [float(level) if p.kind == "level" and value is None else value for p, value in pairs]
+    values = [f"binary {level}" if isinstance(value, str) and value == "binary" else value for value in values]
     return [TWINS[asked.measure.name](*query, *values) for query in queries]
 
 

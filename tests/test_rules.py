@@ -189,6 +189,59 @@ def test_best_and_worst_bound_every_order_of_ties(seed):
         assert got["mean"].to_list() == pytest.approx(bound.tolist(), abs=1e-12), got["measure"].to_list()
 
 
+EXPECTING = "P@1 P@3 P(norm=retrieved)@9 R@2 R(cap=true)@2 Success@1 Success@3 Success RR RR@2 AP AP@3 AP(norm=min)@2"
+EXPECTING += " nDCG nDCG@3 nDCG(gain=exp)@2 DCG@4 AP(rel=2) nDCG(gains='0=1,2=5')"
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_expected_values_are_means_over_all_orders(seed):
+    chance = random.Random(f"expected {seed}")
+    docs = "abcdefg"
+    scores = {doc: chance.randrange(chance.choice([1, 2, 3])) for doc in docs[: chance.randint(2, 6)]}
+    qrels = {"q": {doc: chance.choice([-1, 0, 0, 1, 2]) for doc in docs if chance.random() < 0.8} | {"z": 1}}
+    every = [{doc: -n for n, doc in enumerate(order)} for order in orders(scores)]
+    values = [rankmeter.evaluate(qrels, {"q": order}, EXPECTING).summary["mean"].to_list() for order in every]
+    got = rankmeter.evaluate(qrels, {"q": scores}, EXPECTING, ties="expected").summary
+    means = [math.fsum(column) / len(values) for column in zip(*values, strict=True)]
+    assert got["mean"].to_list() == pytest.approx(means, abs=1e-12), got["measure"].to_list()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_expected_ndcg_is_that_of_scikit_learn(seed):
+    metrics = pytest.importorskip("sklearn.metrics")
+    chance = random.Random(seed)
+    docs = [f"d{n}" for n in range(chance.randint(2, 60))]
+    grades, scores = ([chance.randrange(4) for _ in docs] for _ in range(2))
+    if not any(grades):
+        grades[0] = 1
+    for k in (1, 5, 100):
+        result = rankmeter.evaluate(
+            {"q": dict(zip(docs, grades, strict=True))},
+            {"q": dict(zip(docs, scores, strict=True))},
+            f"nDCG@{k}",
+            ties="expected",
+        )
+        assert result.summary["mean"][0] == pytest.approx(metrics.ndcg_score([grades], [scores], k=k), abs=1e-12)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("batch_rows", [1, None])
+def test_expected_values_do_not_depend_on_the_form(form, batch_rows):
+    runs = {"r": in_form(SMALL.run, form)}
+    result = rankmeter.evaluate(SMALL.qrels, runs, EXPECTING, ties="expected", batch_rows=batch_rows)
+    other = rankmeter.evaluate(SMALL.qrels, {"r": SMALL.run}, EXPECTING, ties="expected")
+    assert_frame_equal(result.per_query, other.per_query, check_exact=True)
+
+
+NO_SUMS = [("Rprec", {}), ("AP(norm=hits)", {}), ("RR(judged_only=true)", {}), ("RR", {"depth": 5})]
+
+
+@pytest.mark.parametrize(("measure", "options"), [*NO_SUMS, ("RR", {"judged_only": True})])
+def test_nothing_is_expected_of_what_is_no_sum_over_places(measure, options):
+    with pytest.raises(UsageError, match="--ties expected"):
+        rankmeter.evaluate(SMALL.qrels, SMALL.run, measure, ties="expected", **options)
+
+
 def test_bounds_hold_for_many_hits_in_a_tie():
     docs = [f"d{n:03}" for n in range(100)]
     qrels = {"q": {doc: n % 3 for n, doc in enumerate(docs)}}
@@ -262,3 +315,47 @@ def test_a_convention_is_told_in_every_output(name, tmp_path, monkeypatch, capsy
 def test_rules_that_are_none(options, message):
     with pytest.raises(UsageError, match=message):
         rankmeter.evaluate(SMALL.qrels, SMALL.run, "AP", **options)
+
+
+def spark(found, labels, k):
+    """What Spark's RankingMetrics documents for a list and its labels: precisionAt, recallAt, MAP at k, ndcgAt."""
+    hits = [document in labels for document in found]
+    precision = sum(hits[:k]) / k
+    recall = sum(hits[:k]) / len(labels)
+    precisions = [sum(hits[: i + 1]) / (i + 1) for i in range(min(k, len(hits))) if hits[i]]
+    discounts = [1 / math.log(i + 2) for i in range(max(len(found), len(labels)))]
+    gained = sum(discount for hit, discount in zip(hits[:k], discounts, strict=False) if hit)
+    return precision, recall, sum(precisions) / min(k, len(labels)), gained / sum(discounts[: min(k, len(labels))])
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_rules_of_spark_are_its_documented_formulas(seed):
+    chance = random.Random(seed)
+    docs = [f"d{n}" for n in range(30)]
+    found, labels = chance.sample(docs, chance.randint(1, 20)), chance.sample(docs, chance.randint(1, 15))
+    run = {"q": {document: -n for n, document in enumerate(found)}}
+    qrels = {"q": {document: chance.choice([1, 2, 5]) for document in labels} | {"x": 0}}
+    for k in (1, 3, 10, 40):
+        asked = f"P@{k} R@{k} AP@{k} nDCG@{k}"
+        result = rankmeter.evaluate(qrels, run, asked, convention="spark")
+        assert result.summary["mean"].to_list() == pytest.approx(spark(found, labels, k), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("options", "measure", "same"),
+    [
+        ({"ap_norm": "min"}, "AP@3", "AP(norm=min)@3"),
+        ({"ap_norm": "hits"}, "AP@3", "AP(norm=hits)@3"),
+        ({"precision_norm": "retrieved"}, "P@40", "P(norm=retrieved)@40"),
+        ({"recall_cap": True}, "R@3", "R(cap=true)@3"),
+        ({"recall_points": "up"}, "IPrec@0.3", "IPrec(recall_points=up)@0.3"),
+        ({"gain_from": "binary"}, "nDCG@5", "nDCG(gain=binary)@5"),
+        ({"relevance_level": 2}, "AP", "AP(rel=2)"),
+    ],
+)
+def test_a_rule_is_the_default_of_a_parameter(options, measure, same):
+    by_rule = rankmeter.evaluate(SMALL.qrels, SMALL.run, measure, **options).per_query[measure]
+    by_name = rankmeter.evaluate(SMALL.qrels, SMALL.run, same).per_query[same]
+    assert by_rule.to_list() == by_name.to_list()
+    assert by_rule.to_list() != rankmeter.evaluate(SMALL.qrels, SMALL.run, measure).per_query[measure].to_list()
+    assert rankmeter.evaluate(SMALL.qrels, SMALL.run, same, **options).per_query[same].to_list() == by_name.to_list()

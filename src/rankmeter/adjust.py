@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from rankmeter.bounds import rearrange
+from rankmeter.bounds import extents, rearrange
 from rankmeter.conventions import Rules
 from rankmeter.ids import Array
 from rankmeter.qrels import is_own
@@ -52,6 +52,9 @@ def adjusted(hits: Hits, lists: RankedLists, rules: Rules) -> tuple[Hits, dict[s
     left_out: dict[str, Array] = {}
     if rules.ties in BOUNDS:
         hits = bounded(hits, lists, best=rules.ties == "best")
+    if rules.ties == "expected":
+        above, size = extents(lists.offsets, lists.key, hits.offsets, hits.tied, hits.rank)
+        hits = replace(hits, above=above, size=size)
     if rules.depth is not None:
         length = np.minimum(hits.num_ret, rules.depth)
         left_out["rows_deep"] = hits.num_ret - length

@@ -35,6 +35,9 @@ class Options(TypedDict, total=False):
     score_type: str
     recall_points: str
     gain_from: str
+    ap_norm: str
+    precision_norm: str
+    recall_cap: bool
     qrels_columns: Mapping[str, str]
     run_columns: Mapping[str, str]
     run_column: str

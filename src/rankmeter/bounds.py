@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from rankmeter.compiler import compiled
+from rankmeter.compiler import callable_compiled, compiled
 from rankmeter.judgements import heap_sort_down
 
 
@@ -28,19 +28,46 @@ def rearrange(offsets: Any, keys: Any, hit_offsets: Any, tied: Any, hits: Any, b
         heap_sort_down(falling)
         first, end = hit_offsets[n], hit_offsets[n + 1]
         while first < end:
-            low = high = rank[first] - 1
-            while low > 0 and falling[low - 1] == falling[high]:
-                low -= 1
-            while high + 1 < len(falling) and falling[high + 1] == falling[low]:
-                high += 1
+            low, high = extent(falling, rank[first] - 1)
             last = first
-            while last < end and rank[last] - 1 <= high:
+            while last < end and rank[last] <= high:
                 last += 1
             order_by_grade(hits, first, last, best)
-            start = low + 1 if best else high + 2 - (last - first)
+            start = low + 1 if best else high + 1 - (last - first)
             for hit in range(first, last):
                 rank[hit] = start + hit - first
             first = last
+
+
+@compiled
+def extents(offsets: Any, keys: Any, hit_offsets: Any, tied: Any, rank: Any) -> Any:
+    """For each hit how many documents stand before its tie, and how many are in it (both int64).
+
+    The arguments are those of `rearrange`.
+    """
+    above, size = np.empty(len(rank), np.int64), np.ones(len(rank), np.int64)
+    for n in range(len(tied)):
+        falling = keys[offsets[n] : offsets[n + 1] if tied[n] else offsets[n]].copy()
+        heap_sort_down(falling)
+        for hit in range(hit_offsets[n], hit_offsets[n + 1]):
+            above[hit] = rank[hit] - 1
+            if tied[n] and hit > hit_offsets[n] and rank[hit] <= above[hit - 1] + size[hit - 1]:
+                above[hit], size[hit] = above[hit - 1], size[hit - 1]
+            elif tied[n]:
+                low, high = extent(falling, rank[hit] - 1)
+                above[hit], size[hit] = low, high - low
+    return above, size
+
+
+@callable_compiled
+def extent(falling: Any, place: Any) -> Any:
+    """Where in keys that fall those equal to the one at a place begin and end."""
+    low, high = place, place + 1
+    while low > 0 and falling[low - 1] == falling[place]:
+        low -= 1
+    while high < len(falling) and falling[high] == falling[place]:
+        high += 1
+    return low, high
 
 
 @compiled

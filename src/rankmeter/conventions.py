@@ -7,7 +7,7 @@ from typing import Any
 from rankmeter.errors import UsageError
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
-    "ties": ("doc-id-desc", "doc-id-asc", "input-order", "best", "worst"),
+    "ties": ("doc-id-desc", "doc-id-asc", "input-order", "best", "worst", "expected"),
     "missing_queries": ("zero", "skip"),
     "without_relevant": ("zero", "skip"),
     "duplicates": ("error", "first"),
@@ -15,7 +15,9 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "nan": ("error", "last"),
     "score_type": ("float64", "float32"),
     "recall_points": ("nearest", "up"),
-    "gain_from": ("all", "relevant"),
+    "gain_from": ("all", "relevant", "binary"),
+    "ap_norm": ("rel", "min", "hits"),
+    "precision_norm": ("k", "retrieved"),
 }
 """The values each rule can take, the default first."""
 
@@ -31,7 +33,8 @@ class Rules:
         relevance_level: grade from which a document is relevant.
         order_by: what orders a list: `score`, `rank`, `row`, `COLUMN:asc` or `COLUMN:desc`; None: score, else rank,
             else, for list columns, the order given.
-        ties: order of documents with equal keys; `best` and `worst` go by grade, and bound what ties could change.
+        ties: order of documents with equal keys; `best` and `worst` go by grade, and bound what ties could
+            change; `expected` is the mean over all orders.
         missing_queries: whether judged queries without results count as empty lists.
         without_relevant: whether queries without a relevant document count.
         judged_only: whether documents that are not judged, or judged below 0, are left out of the lists.
@@ -42,7 +45,10 @@ class Rules:
         nan: NaN scores: an error, or as the lowest score of all.
         score_type: in which type scores are compared.
         recall_points: how the number of documents is rounded that a recall stands for (IPrec, IPrecAvg11).
-        gain_from: which grades have gain: all above 0, or only relevant ones.
+        gain_from: which grades have gain: all above 0, only relevant ones, or these and each of them 1.
+        ap_norm: what divides AP at k: the relevant documents, min(k, relevant), or the hits among the first k.
+        precision_norm: what divides P at k: k, or what was retrieved of it.
+        recall_cap: whether R at k divides by min(k, relevant).
     """
 
     convention: str = "trec_eval"
@@ -60,6 +66,9 @@ class Rules:
     score_type: str = "float64"
     recall_points: str = "nearest"
     gain_from: str = "all"
+    ap_norm: str = "rel"
+    precision_norm: str = "k"
+    recall_cap: bool = False
 
     def __post_init__(self) -> None:
         for name, known in CHOICES.items():
@@ -72,7 +81,7 @@ class Rules:
                 raise UsageError(f'--order-by is {", ".join(ORDERS)}, COLUMN:asc or COLUMN:desc, not "{self.order_by}"')
 
     def _check_numbers(self) -> None:
-        for name in ("judged_only", "ignore_self"):
+        for name in ("judged_only", "ignore_self", "recall_cap"):
             if not isinstance(getattr(self, name), bool):
                 raise UsageError(f"{name} is True or False, not {getattr(self, name)!r}")
         if self.depth is not None and (not isinstance(self.depth, int) or self.depth < 1):
@@ -96,8 +105,9 @@ CONVENTIONS: Mapping[str, Rules] = {
     "trec_eval-9": TREC_EVAL_9,
     "pytrec_eval": replace(TREC_EVAL_9, convention="pytrec_eval", missing_queries="skip"),
     "ranx": Rules("ranx", gain_from="relevant"),
+    "spark": Rules("spark", gain_from="binary", ap_norm="min"),
 }
-"""Name -> rules: trec_eval 10.0 with -c, its version 9, pytrec_eval, which has that inside, and ranx without ties."""
+"""Name -> rules: trec_eval 10.0 with -c, its version 9, pytrec_eval, which has that inside, ranx, Spark."""
 
 
 def rules(convention: str = "trec_eval", **changes: Any) -> Rules:

@@ -40,6 +40,11 @@ class Asked:
         return list(zip(self.measure.parameters, self.values, strict=True))
 
     @property
+    def given(self) -> set[tuple[str, Any]]:
+        """Names and values of its parameters."""
+        return {(p.name, value) for p, value in self.pairs}
+
+    @property
     def name(self) -> str:
         """The canonical text, which parses to the same again.
 
@@ -65,7 +70,9 @@ class Asked:
         if "rel" in given:
             level = given.pop("rel")
             given["least"] = rules.relevance_level if level is None else level
-        if "gain" in given and rules.gain_from == "relevant":
+        if "gain" in given and rules.gain_from == "binary" and given["gain"] == "linear" and not given.get("gains"):
+            given["gain"] = "binary"
+        if "gain" in given and (rules.gain_from == "relevant" or given["gain"] == "binary"):
             given["floor"] = rules.relevance_level
         return given
 
@@ -76,10 +83,12 @@ def _for_kernel(parameter: Parameter, value: Any, rules: Rules) -> int | float |
     if parameter.kind == "level":
         return float(rules.relevance_level if value is None else value)
     if parameter.kind == "choice":
-        return parameter.choices.index(getattr(rules, parameter.name) if value is None else value)
+        return parameter.choices.index(getattr(rules, str(parameter.rule)) if value is None else value)
     if parameter.kind == "numbers":
         return tuple(map(float, value))
-    return int(value) if parameter.kind == "flag" else float(value)
+    if parameter.kind == "flag":
+        return int(getattr(rules, str(parameter.rule)) if value is None else value)
+    return float(value)
 
 
 def _text(value: Any) -> str:

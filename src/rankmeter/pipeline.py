@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from rankmeter.adjust import BOUNDS
+from rankmeter.catalogue.registry import EXPECTED
 from rankmeter.conventions import Rules
 from rankmeter.errors import DataError, UsageError, shortened
 from rankmeter.ids import Share
@@ -29,6 +30,9 @@ from rankmeter.store import ScatteredRows, Store
 
 LEAST_JUDGEMENT = 8
 """Bytes that a judgement takes at least in a compressed file."""
+
+UNEXPECTED = {("judged_only", True), ("norm", "hits")}
+"""Parameters that make a measure something else than a sum over places."""
 
 CHECKED = 1 << 16
 """Queries whose values are looked at together."""
@@ -119,13 +123,25 @@ def _check_request(request: Request) -> None:
         raise UsageError("an evaluation needs judgements and at least one run")
     if not request.measures:
         raise UsageError("no measure was asked for")
-    bounded = request.rules.ties in BOUNDS
-    unbounded = [asked.name for asked in request.measures if bounded and "swap" not in asked.measure.laws]
+    _check_ties(request)
+
+
+def _check_ties(request: Request) -> None:
+    """Refuse orders of ties that say nothing of a measure, or cannot be had with another rule."""
+    ties, asked = request.rules.ties, request.measures
+    unbounded = [one.name for one in asked if ties in BOUNDS and "swap" not in one.measure.laws]
     if unbounded:
         raise UsageError(
-            f"--ties {request.rules.ties} is no bound for {', '.join(unbounded)}, which can fall when a better "
-            "document moves up; leave these out"
+            f"--ties {ties} is no bound for {', '.join(unbounded)}, which can fall when a better document moves up; "
+            "leave these out"
         )
+    if ties != "expected":
+        return
+    unknown = [one.name for one in asked if one.measure.name not in EXPECTED or UNEXPECTED.intersection(one.given)]
+    if unknown:
+        raise UsageError(f"--ties expected is known for {', '.join(EXPECTED)}, not for {', '.join(unknown)}")
+    if request.rules.depth is not None or request.rules.judged_only:
+        raise UsageError("--ties expected looks at all orders of whole lists; leave --depth and --judged-only out")
 
 
 def _open_inputs(request: Request) -> tuple[Source, list[tuple[RunInput, Source]]]:
@@ -266,6 +282,6 @@ def _check_values(evaluated: Sequence[Evaluated], request: Request, index: Qrels
                 query, measure = np.argwhere(wrong)[0]
                 raise DataError(
                     f"run {shortened(run.name)}, query {shortened(index.query_text()[start + int(query)])}: "
-                    f"{request.measures[measure].name} is beyond what a float64 holds; "
-                    "the grades are too large for this gain"
+                    f"{request.measures[measure].name} is no finite number; a grade is beyond the scale of the "
+                    "measure, or gains are beyond what a float64 holds"
                 )

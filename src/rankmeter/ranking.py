@@ -165,6 +165,8 @@ class Hits:
         rank: int64, its rank, from 1.
         grade: float64, its grade.
         tied: uint8, per list, whether a hit shares its key with another document.
+        above: int64, how many documents stand before the tie of each hit; None where nobody asks.
+        size: int64, how many are in it; None where nobody asks.
     """
 
     query: Array
@@ -174,6 +176,8 @@ class Hits:
     rank: Array
     grade: Array
     tied: Array
+    above: Array | None = None
+    size: Array | None = None
 
 
 @dataclass(frozen=True, slots=True)

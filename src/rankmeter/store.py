@@ -113,7 +113,8 @@ class Store:
         """
         index = self._index()
         ideal_offsets, ideal = ideals_of(index.starts, index.ends, index.ideal, hits.query)
-        seen = KernelHits(hits.offsets, hits.rank, hits.grade, ideal_offsets, ideal, hits.num_ret)
+        above, size = (hits.rank if column is None else column for column in (hits.above, hits.size))
+        seen = KernelHits(hits.offsets, hits.rank, hits.grade, ideal_offsets, ideal, hits.num_ret, above, size)
         values = np.empty((len(self._measures), len(hits.query)))
         views = {View(): seen}
         for row, asked in zip(values, self._measures, strict=True):
@@ -151,4 +152,6 @@ def selected(hits: Hits, chosen: Array) -> Hits:
         hits.rank[rows],
         hits.grade[rows],
         hits.tied[chosen],
+        None if hits.above is None else hits.above[rows],
+        None if hits.size is None else hits.size[rows],
     )

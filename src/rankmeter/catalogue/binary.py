@@ -3,6 +3,7 @@
 import math
 
 from rankmeter.catalogue.registry import JUDGED_ONLY, K_REQUIRED, REL, Grades, K, Parameter, Ranks, measure, shared
+from rankmeter.conventions import CHOICES
 
 TREC_EVAL = "trec_eval 10.0"
 MANNING = "Manning, Raghavan and Schütze, Introduction to Information Retrieval, 2008, chapter 8"
@@ -68,10 +69,11 @@ def f_of(p: float, r: float, beta: float) -> float:
         Parameter(
             "norm",
             "choice",
-            "k",
-            "what divides: k, or what was retrieved of it",
-            choices=("k", "retrieved"),
+            None,
+            "what divides: k, or what was retrieved of it; else the rule in force",
+            choices=CHOICES["precision_norm"],
             example="retrieved",
+            rule="precision_norm",
         ),
         JUDGED_ONLY,
     ),
@@ -95,7 +97,12 @@ def precision(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: int, r
         K_REQUIRED,
         REL,
         Parameter(
-            "cap", "flag", default=False, help="divide by min(k, relevant), so that 1 can be reached", example="true"
+            "cap",
+            "flag",
+            None,
+            "divide by min(k, relevant), so that 1 can be reached; else the rule in force",
+            example="true",
+            rule="recall_cap",
         ),
         JUDGED_ONLY,
     ),
@@ -189,10 +196,11 @@ def reciprocal_rank(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: 
         Parameter(
             "norm",
             "choice",
-            "rel",
-            "what divides: the relevant documents, min(k, relevant), or the hits among the first k",
-            choices=("rel", "min", "hits"),
+            None,
+            "what divides: the relevant documents, min(k, relevant), or the hits; else the rule in force",
+            choices=CHOICES["ap_norm"],
             example="min",
+            rule="ap_norm",
         ),
         JUDGED_ONLY,
     ),

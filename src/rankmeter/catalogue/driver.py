@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankmeter.catalogue.registry import SHARED, TABULATED, Measure
+from rankmeter.catalogue.registry import EXPECTED, SHARED, TABULATED, Measure
 from rankmeter.catalogue.view import Hits
 from rankmeter.compiler import callable_compiled, compiled, substitute
 from rankmeter.memory import borrowed
@@ -34,7 +34,8 @@ def evaluate_measure(asked: "Asked", hits: Hits, rules: "Rules", out: Array) -> 
     """
     given = asked.kernel_parameters(rules)
     numbers = (np.array(value) if isinstance(value, tuple) else value for value in given)
-    _driver(asked.measure)(hits, out, *numbers)
+    driver = _expecting(asked.measure.name) if rules.ties == "expected" else _driver(asked.measure)
+    driver(hits, out, *numbers)
 
 
 @functools.cache
@@ -67,4 +68,22 @@ def _driver(measure: Measure) -> Callable[..., None]:
             out[n] = kernel(hits.rank[first:last], hits.grade[first:last], ideal, hits.num_ret[n], *parameters)
 
     drive.__name__ = drive.__qualname__ = f"drive_{measure.kernel.__name__}"
+    return compiled(drive)
+
+
+@functools.cache
+def _expecting(name: str) -> Callable[..., None]:
+    """A compiled loop over queries around the kernel of an expected value."""
+    _shared_helpers()
+    kernel = callable_compiled(EXPECTED[name])
+
+    def drive(owned: Any, out: Any, *parameters: Any) -> None:
+        hits = borrowed(owned)
+        for n in range(len(out)):
+            first, last = hits.offsets[n], hits.offsets[n + 1]
+            ideal = hits.ideal[hits.ideal_offsets[n] : hits.ideal_offsets[n + 1]]
+            above, size, grade = hits.above[first:last], hits.size[first:last], hits.grade[first:last]
+            out[n] = kernel(above, size, grade, ideal, hits.num_ret[n], *parameters)
+
+    drive.__name__ = drive.__qualname__ = f"drive_expected_{name}"
     return compiled(drive)

@@ -13,6 +13,7 @@ ROUNDING = Parameter(
     "how the documents that a recall asks for are rounded; else the rule in force",
     choices=CHOICES["recall_points"],
     example="up",
+    rule="recall_points",
 )
 POINTS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 

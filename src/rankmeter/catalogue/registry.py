@@ -41,7 +41,8 @@ class Parameter:
         name: as written in brackets; cut-offs and points are written behind `@`.
         kind: `cutoff` (a whole number of documents), `point` (a number behind `@`), `level`, `number`, `numbers`,
             `gains` (grade=gain pairs), `choice` or `flag`.
-        default: None for a cut-off is no cut-off; None for a level or a choice is the rule in force.
+        default: None for a cut-off is no cut-off; None for a level is the relevance level in force, and with `rule` the
+            rule in force.
         help: what it does.
         low: the lowest value.
         above: the value that must be exceeded, where there is no lowest.
@@ -51,6 +52,7 @@ class Parameter:
         view: whether it changes what the kernel sees, and is no argument of it; see `rankmeter.catalogue.view`.
         synonyms: other spellings, `name=value` in small letters -> value.
         example: a value to show.
+        rule: the rule that holds where it is not given.
     """
 
     name: str
@@ -65,16 +67,12 @@ class Parameter:
     view: bool = False
     synonyms: tuple[tuple[str, str], ...] = ()
     example: str = "2"
+    rule: str | None = None
 
     @property
     def behind_at(self) -> bool:
         """Whether it is written behind `@`."""
         return self.kind in ("cutoff", "point")
-
-    @property
-    def of_rule(self) -> bool:
-        """Whether it is there to change a rule in force for one measure."""
-        return self.kind == "choice" and self.default is None
 
     def allows(self, number: float) -> bool:
         """Whether a number is within the bounds."""
@@ -113,8 +111,8 @@ GAIN = Parameter(
     "gain",
     "choice",
     "linear",
-    "what a grade is worth: the grade itself, or 2^grade - 1; nothing below 0",
-    choices=("linear", "exp"),
+    "what a grade is worth: the grade itself, 2^grade - 1, or 1 if it is relevant; nothing below 0",
+    choices=("linear", "exp", "binary"),
     view=True,
     example="exp",
     synonyms=(("dcg=log2", "linear"), ("dcg=exp-log2", "exp")),
@@ -189,6 +187,13 @@ class Measure:
 MEASURES: dict[str, Measure] = {}
 """Canonical name -> measure, in the order of declaration."""
 
+EXPECTED: dict[str, Kernel] = {}
+"""Canonical name -> kernel of the value expected over all orders of ties.
+
+`kernel(above, size, grade, ideal, num_ret, *parameters)`: for each judged document found, how many documents stand
+before its tie, and how many are in it; else as the measure's own kernel.
+"""
+
 SHARED: list[Callable[..., Any]] = []
 """Helpers that kernels call, in the order of declaration."""
 
@@ -226,6 +231,16 @@ def tabulated(size: int) -> Callable[[F], F]:
     def register(function: F) -> F:
         TABULATED[function] = size
         return function
+
+    return register
+
+
+def expected(name: str) -> Callable[[F], F]:
+    """Declare the decorated kernel as what to expect of a measure over all orders of ties."""
+
+    def register(kernel: F) -> F:
+        EXPECTED[name] = kernel
+        return kernel
 
     return register
 

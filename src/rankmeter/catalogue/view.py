@@ -17,6 +17,10 @@ Array = np.ndarray[Any, Any]
 BEYOND = 1024.0
 """2 to this is more than a float64 holds."""
 
+LINEAR, BINARY = 0.0, 1.0
+BASES = {"linear": LINEAR, "binary": BINARY, "exp": 2.0}
+"""What a gain is made with: the grade itself, 1, or a base to the grade, less 1."""
+
 
 class Hits(NamedTuple):
     """What kernels see, list after list.
@@ -28,6 +32,8 @@ class Hits(NamedTuple):
         ideal_offsets: int64, where the judged grades of each list's query begin, and the end.
         ideal: float64, all judged grades, or gains, sorted downwards within a query.
         num_ret: int64, length of each list.
+        above: int64, where ties are expected values: how many documents stand before the tie of each hit.
+        size: int64, likewise, how many are in it.
     """
 
     offsets: Array
@@ -36,6 +42,8 @@ class Hits(NamedTuple):
     ideal_offsets: Array
     ideal: Array
     num_ret: Array
+    above: Array
+    size: Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +52,7 @@ class View:
 
     Attributes:
         judged_only: documents that are not judged are left out, and the others ranked anew.
-        gain: what grades are worth, `linear` or `exp`; None: they stay grades.
+        gain: what grades are worth, `linear`, `exp`, or `binary` (1 above 0); None: they stay grades.
         gains: pairs of a grade and what it is worth instead.
         least: queries without a grade from here on have no gains; None: all have.
         floor: grades below have no gain; None: all above 0 have.
@@ -64,21 +72,17 @@ class View:
             hits = hits._replace(rank=rank, num_ret=counts)
         if self.gain is None:
             return hits
-        if self.floor is not None:
-            hits = hits._replace(
-                grade=np.where(hits.grade >= self.floor, hits.grade, 0.0),
-                ideal=np.where(hits.ideal >= self.floor, hits.ideal, 0.0),
-            )
         seen = self._gains(hits)
         return seen if self.least is None else _blanked(seen, _reaching(hits, self.least))
 
     def _gains(self, hits: Hits) -> Hits:
         """The hits with gains in place of grades."""
-        if not self.gains and self.gain == "linear" and not (hits.ideal < 0).any():
+        plain = self.gain == "linear" and not self.gains and self.floor is None
+        if plain and not (hits.ideal < 0).any():
             return hits
         named = np.array(self.gains, np.float64).reshape(-1, 2)
-        base = 2.0 if self.gain == "exp" else 0.0
-        grade, ideal = gains_of(hits.grade, named, base), gains_of(hits.ideal, named, base)
+        floor = -np.inf if self.floor is None else self.floor
+        grade, ideal = (gains_of(grades, named, BASES[self.gain or ""], floor) for grades in (hits.grade, hits.ideal))
         return hits._replace(grade=grade, ideal=sort_down(hits.ideal_offsets, ideal) if self.gains else ideal)
 
 
@@ -98,15 +102,18 @@ def _blanked(hits: Hits, kept: Array) -> Hits:
 
 
 @compiled
-def gains_of(grades: Any, named: Any, base: float) -> Any:
-    """What each grade is worth (float64): as named, else base^grade - 1 or, for base 0, the grade; nothing below 0."""
+def gains_of(grades: Any, named: Any, base: float, floor: float) -> Any:
+    """What each grade is worth (float64): as named, else what `base` says of grades from `floor` on, above 0."""
     out = np.zeros(len(grades), np.float64)
     for i in range(len(grades)):
         grade = grades[i]
-        if grade > 0.0 and base == 0.0:
-            out[i] = grade
-        elif grade > 0.0:
-            out[i] = base**grade - 1.0 if grade < BEYOND else np.inf
+        if grade > 0.0 and grade >= floor:
+            if base == LINEAR:
+                out[i] = grade
+            elif base == BINARY:
+                out[i] = 1.0
+            else:
+                out[i] = base**grade - 1.0 if grade < BEYOND else np.inf
         for n in range(len(named)):
             if named[n, 0] == grade:
                 out[i] = named[n, 1]

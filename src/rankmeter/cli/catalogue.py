@@ -171,7 +171,7 @@ def example(measure: "Measure") -> str:
     >>> example(find("nDCG")), example(find("INST"))
     ('nDCG(gain=exp)@10', 'INST(max_rel=4)')
     """
-    inside = [parameter for parameter in measure.parameters if not parameter.behind_at and not parameter.of_rule]
+    inside = [parameter for parameter in measure.parameters if not parameter.behind_at]
     order = ("choice", "number", "numbers", "level", "flag", "gains")
     telling = sorted(inside, key=lambda parameter: order.index(parameter.kind))
     shown = [parameter for parameter in inside if parameter.required] or telling[:1]

@@ -40,6 +40,9 @@ def evaluate(
     score_type: options.ScoreType = None,
     recall_points: options.RecallPoints = None,
     gain_from: options.GainFrom = None,
+    ap_norm: options.ApNorm = None,
+    precision_norm: options.PrecisionNorm = None,
+    recall_cap: options.RecallCap = False,
     by: options.By = None,
     queries: options.Queries = None,
     qrels_format: options.QrelsFormat = None,
@@ -91,6 +94,9 @@ def evaluate(
         score_type=score_type,
         recall_points=recall_points,
         gain_from=gain_from,
+        ap_norm=ap_norm,
+        precision_norm=precision_norm,
+        recall_cap=recall_cap or None,
     )
     columns = (_column_roles("qrels", qrels_columns), _column_roles("run", run_columns))
     targets = Targets(per_query, summary, hits)

@@ -188,6 +188,25 @@ GainFrom = Annotated[
         help=f"Which grades above 0 have gain: {_one_of('gain_from')}",
     ),
 ]
+ApNorm = Annotated[
+    str | None,
+    typer.Option(
+        metavar="RULE",
+        autocompletion=lambda: _complete_rule("ap_norm"),
+        help=f"What divides AP at k: {_one_of('ap_norm')}",
+    ),
+]
+PrecisionNorm = Annotated[
+    str | None,
+    typer.Option(
+        metavar="RULE",
+        autocompletion=lambda: _complete_rule("precision_norm"),
+        help=f"What divides P at k: {_one_of('precision_norm')}",
+    ),
+]
+RecallCap = Annotated[
+    bool, typer.Option("--recall-cap", help="R at k divides by min(k, relevant), so that 1 can be reached.")
+]
 By = Annotated[
     list[str] | None, typer.Option(metavar="COLUMN", help="Also one group per value of this column; repeatable.")
 ]
