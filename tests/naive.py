@@ -257,7 +257,9 @@ def utility(ranked: List, judged: Judged, a: float, b: float, c: float, d: float
 def rank_biased(ranked: List, judged: Judged, k: int | None, p: float, rel: float, gain: str) -> float:
     highest = max(1.0, *judged) if judged else 1.0
     gains = [
-        max(grade or 0.0, 0.0) / highest if gain == "max" else float(grade is not None and grade >= rel)
+        max(grade or 0.0, 0.0) / {"max": highest, "linear": 1.0}[gain]
+        if gain in ("max", "linear")
+        else float(grade is not None and grade >= rel)
         for grade in ranked[:k]
     ]
     return (1 - p) * in_turn(value * p ** float(place) for place, value in enumerate(gains))

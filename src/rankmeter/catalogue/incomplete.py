@@ -72,7 +72,7 @@ def unjudged(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: int) ->
     needs_all_relevant=True,
     laws="swap padding ideal",
     elsewhere="ir_measures Bpref; ranx bpref",
-    differs="ranx gives NaN where nothing is judged non-relevant; Elasticsearch has none",
+    differs="ranx gives NaN where nothing is judged non-relevant, and other values for many queries at once",
 )
 def bpref(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, rel: float) -> float:
     """Mean over the relevant documents of 1 - min(n, R) / min(N, R), and of 0 for those not retrieved.

@@ -78,30 +78,34 @@ def rate(rank: Ranks, grade: Grades, length: int, model: int, p: float, low: flo
             "gain",
             "choice",
             "binary",
-            "what a document is worth: 1 if relevant, or its grade / max(1, highest grade of the query)",
-            choices=("binary", "max"),
+            "what a document is worth: 1 if relevant, its grade / max(1, highest grade of the query), or its grade",
+            choices=("binary", "max", "linear"),
             example="max",
         ),
     ),
+    bounds=(0.0, math.inf),
     trec="rbp",
     trec_values={"p": 0.9, "gain": "max"},
     laws="swap replacement tail padding unretrieved deep",
     elsewhere="ir_measures RBP; ranx rbp",
     differs=(
-        "trec_eval's is RBP(p=0.9,gain=max), and its stock build reads uninitialised values; "
+        "trec_eval's is RBP(p=0.9,gain=max), whose stock build reads uninitialised values; ranx's is RBP(gain=linear); "
         "ir_measures goes 1,000 documents deep"
     ),
 )
 def rank_biased_precision(
     rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: int, p: float, rel: float, gain: int
 ) -> float:
-    """(1 - p) * sum of gain * p^(rank - 1) over the first k; the gain is 1 for relevant documents."""
+    """(1 - p) * sum of gain * p^(rank - 1) over the first k; the gain is 1 for relevant documents.
+
+    With gain=linear, whose values can be above 1, it is the grade.
+    """
     total = 0.0
     for i in range(len(rank)):
         if rank[i] <= k:
             worth = 1.0 if grade[i] >= rel else 0.0
-            if gain == 1:
-                worth = max(0.0, grade[i]) / max(1.0, ideal[0])
+            if gain > 0:
+                worth = max(0.0, grade[i]) / (max(1.0, ideal[0]) if gain == 1 else 1.0)
             total += worth * p ** float(rank[i] - 1)
     return (1.0 - p) * total
 
@@ -348,7 +352,7 @@ def scaled_dcg(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: int, 
     needs_all_relevant=True,
     laws="swap unretrieved ideal",
     elsewhere="ir_measures Compat",
-    differs="ir_measures breaks ties of the run by document id upwards",
+    differs="ir_measures breaks ties by document id upwards, and takes what was not retrieved for retrieved with score 0",
 )
 def compatibility(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, p: float, normalize: int) -> float:
     """Sum of p^(i - 1) * overlap at i / i over the ranks i of the longer list / the same for the ideal list.
