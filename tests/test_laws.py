@@ -128,7 +128,8 @@ def applies(law: str, measure: Measure) -> bool:
     return {"tail": bool(cutoffs), "deep": any(not p.required for p in cutoffs)}.get(law, True)
 
 
-PAIRS = [(name, law) for name, measure in MEASURES.items() for law in LAWS if applies(law, measure)]
+DECLARED = {name: measure for name, measure in MEASURES.items() if not measure.of_subtopics}
+PAIRS = [(name, law) for name, measure in DECLARED.items() for law in LAWS if applies(law, measure)]
 UNTOUCHED = {"NumQ": {"ideal"}}
 """Laws that hold by chance: one query is one query."""
 

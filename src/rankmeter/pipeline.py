@@ -21,7 +21,7 @@ from rankmeter.ranking import Matcher, Order
 from rankmeter.request import Reading, Request, RunInput
 from rankmeter.result import Evaluated, Result
 from rankmeter.scattered import scattered
-from rankmeter.schema import LABELLED, QRELS, QUERIES, RUN_TABLE
+from rankmeter.schema import LABELLED, QRELS, QUERIES, RUN_TABLE, SUBTOPIC_QRELS
 from rankmeter.segments import Segments, check_segments
 from rankmeter.shares import Evaluation, lightened, together
 from rankmeter.sources.paths import name_of
@@ -148,13 +148,16 @@ def _open_inputs(request: Request) -> tuple[Source, list[tuple[RunInput, Source]
     """The judgements and the runs, their columns chosen."""
     reading, by = request.reading, request.by
     chosen = _run_columns(reading, request.rules)
+    if request.labelled is not None and request.of_subtopics:
+        raise UsageError("measures of subtopics need judgements for each of them, which a labelled log does not have")
     if request.labelled is not None:
         spec = Spec(LABELLED, reading.run_format, chosen, reading.header, by, request.rules.nan)
         log = open_source(request.labelled, spec, "log")
         used = ("query_id", "doc_id", "grade", *by)
         labels = {role: name for role, name in log.columns.items() if role in used}
         return Source(log.label, log.table, log.parts, labels), [(RunInput(None, request.labelled), log)]
-    judged = Spec(QRELS, reading.qrels_format, reading.qrels_columns, reading.header, by)
+    table = SUBTOPIC_QRELS if request.of_subtopics else QRELS
+    judged = Spec(table, reading.qrels_format, reading.qrels_columns, reading.header, by)
     judgements = open_source(request.qrels, judged, "qrels")
     spec = Spec(RUN_TABLE, reading.run_format, chosen, reading.header, by, request.rules.nan)
     opened = [(given, open_source(given.data, spec, given.name or "run")) for given in request.runs]

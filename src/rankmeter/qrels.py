@@ -26,6 +26,9 @@ BATCH_ROWS = 1 << 20
 """Rows that are read at a time."""
 
 
+NO_LABELS = (np.zeros(1, np.int64), np.zeros(0, np.int64), np.zeros(0))
+
+
 @dataclass(frozen=True, slots=True)
 class QrelsIndex:
     """All judgements, in memory; those of one query stand together.
@@ -40,6 +43,8 @@ class QrelsIndex:
         n_judged: int64, judgements per query.
         n_relevant: int64, relevant documents per query.
         columns: the other columns of the qrels, one row per query.
+        labels: where the labels of each judgement begin, and the end (int64), the subtopic of each (int64, from 0 in
+            each query), and its grade (float64); empty where judgements are not for subtopics.
     """
 
     queries: IdColumn
@@ -51,6 +56,7 @@ class QrelsIndex:
     n_judged: Array
     n_relevant: Array
     columns: pl.DataFrame
+    labels: tuple[Array, Array, Array] = NO_LABELS
 
     def __len__(self) -> int:
         return len(self.queries.series)
@@ -113,6 +119,9 @@ def build_index(
     own: list[Notice] = []
     if rules.ignore_self:
         frame, rows, own = _without_own(frame, rows)
+    if "subtopic" in frame.columns:
+        frame, rows, more = without_subtopics(frame, source, rows, rules)
+        own += more
     heads = list_heads(frame["query_id"])
     with beside(lambda: _Judgements.of(frame, heads, level), small=frame.height <= SMALL_ROWS) as begun:
         queries, place, numbers = _queries(frame["query_id"][heads[:-1]])
@@ -122,13 +131,15 @@ def build_index(
         rows = order if rows is None else rows[order]
         place = np.arange(len(queries.series))
         found = _Judgements.of(frame[order].rechunk(), heads, level)
-    frame, keep, notices = _without_repeats(found, _Places(found.frame, source, rows), rules, quiet=from_log)
+    places = _Places(found.frame, source, rows)
+    frame, keep, notices = settled(found.frame, found.repeat_of, places, rules, quiet=from_log)
     if keep is not None:
         heads = np.concatenate([[0], np.cumsum(keep)])[heads]
         found = _Judgements.of(frame.filter(pl.Series(keep)).rechunk(), heads, level)
     starts, ends, grade = heads[place], heads[place + 1], found.frame["grade"].to_numpy()
     columns, relevant = _columns(found, place, source.label), found.relevant[place]
-    index = QrelsIndex(queries, starts, ends, found.documents, grade, found.ideal, ends - starts, relevant, columns)
+    counts = (queries, starts, ends, found.documents, grade, found.ideal, ends - starts, relevant, columns)
+    index = QrelsIndex(*counts, labels_of(found.frame))
     return index, own + notices
 
 
@@ -188,6 +199,40 @@ def _rows(source: Source, share: Share, *, from_log: bool) -> tuple[pl.DataFrame
     return frame, None if kept.all() else np.flatnonzero(kept)
 
 
+LABELS = ("subtopics", "grades of subtopics")
+"""Columns that hold, for each judgement, its subtopics and their grades."""
+
+
+def without_subtopics(
+    frame: pl.DataFrame, source: Source, rows: Array | None, rules: Rules
+) -> tuple[pl.DataFrame, None, list[Notice]]:
+    """One row per judged document, by id, with its highest grade, and the labels in columns of their own."""
+    key = ["query_id", "doc_id", "subtopic"]
+    frame = frame.with_columns(pl.col("subtopic").cast(pl.String))
+    alike = frame.select(pl.struct(key).rank("dense").cast(pl.Int64) - 1).to_series().to_numpy()
+    first = np.full(int(alike.max(initial=-1)) + 1, -1, np.int64)
+    first[alike[::-1]] = np.arange(frame.height)[::-1]
+    repeat_of = np.where(first[alike] == np.arange(frame.height), -1, first[alike])
+    frame, keep, notices = settled(frame, repeat_of, _Places(frame, source, rows), rules, quiet=False)
+    frame = frame if keep is None else frame.filter(pl.Series(keep))
+    numbered = frame.with_columns((pl.col("subtopic").rank("dense").over("query_id") - 1).cast(pl.Int64))
+    others = [pl.col(name).first() for name in frame.columns if name not in (*key, "grade")]
+    labels = [pl.col("subtopic").alias(LABELS[0]), pl.col("grade").alias(LABELS[1])]
+    text = pl.col("doc_id").cast(pl.String)
+    by_id = numbered.sort(pl.col("query_id"), text, maintain_order=True)
+    grouped = by_id.group_by("query_id", "doc_id", maintain_order=True)
+    return grouped.agg(pl.col("grade").max(), *others, *labels).rechunk(), None, notices
+
+
+def labels_of(frame: pl.DataFrame) -> tuple[Array, Array, Array]:
+    """The labels of judgements, as `QrelsIndex` has them."""
+    if LABELS[0] not in frame.columns:
+        return NO_LABELS
+    starts = np.concatenate([[0], np.cumsum(frame[LABELS[0]].list.len().to_numpy())]).astype(np.int64)
+    label, grade = (frame[name].explode().to_numpy() for name in LABELS)
+    return starts, label, grade
+
+
 def rechunked(columns: list[pl.Series]) -> pl.DataFrame:
     """A frame of these columns, each in one piece; the list is emptied, so that few are ever there twice."""
 
@@ -200,7 +245,7 @@ def rechunked(columns: list[pl.Series]) -> pl.DataFrame:
 
 def _columns(found: _Judgements, place: Array, label: str) -> pl.DataFrame:
     """The other columns of the qrels, one row per query."""
-    known = ("query_id", "doc_id", "grade", "score", "rank", "run")
+    known = ("query_id", "doc_id", "grade", "score", "rank", "run", *LABELS)
     extra = [name for name in found.frame.columns if name not in known]
     return per_query(found.frame.select("query_id", *extra), found.heads, label)[place] if extra else pl.DataFrame()
 
@@ -212,25 +257,31 @@ def _flat(frame: pl.DataFrame, batch: Batch) -> pl.DataFrame:
     return held.explode("doc_ids", "grades").rename({"doc_ids": "doc_id", "grades": "grade"})
 
 
-def _without_repeats(
-    found: _Judgements, place: "_Places", rules: Rules, *, quiet: bool
+def settled(
+    frame: pl.DataFrame, first: Array, place: "_Places", rules: Rules, *, quiet: bool
 ) -> tuple[pl.DataFrame, Array | None, list[Notice]]:
     """The judgements, which of them to keep (None: all), and warnings; exact repeats count once.
+
+    Args:
+        frame: the judgements.
+        first: int64, for each the first one of the same query and document, or -1.
+        place: where they come from.
+        rules: the rules in force.
+        quiet: exact repeats are no surprise.
 
     Raises:
         DataError: two grades for one query and document, where no rule says which one counts.
     """
-    first = found.repeat_of
     repeated = np.flatnonzero(first >= 0)
     if not len(repeated):
-        return found.frame, None, []
-    grade = found.frame["grade"].to_numpy()
+        return frame, None, []
+    grade = frame["grade"].to_numpy()
     conflicts = repeated[grade[repeated] != grade[first[repeated]]]
     if len(conflicts) and rules.qrels_conflicts == "error":
         raise _conflict([(int(first[j]), int(j)) for j in conflicts[:SHOWN]], len(conflicts), place)
     keep = np.ones(len(first), bool)
     keep[repeated] = False
-    frame, notices = found.frame, []
+    notices = []
     if len(conflicts):
         frame = frame.with_columns(pl.Series("grade", _settled(grade, first, repeated, rules.qrels_conflicts)))
         told = tuple(place.sentence(int(first[j]), int(j), f"the {RULE[rules.qrels_conflicts]}") for j in conflicts[:3])

@@ -89,3 +89,8 @@ class Request:
     reading: Reading = field(default_factory=Reading)
     keep_hits: bool = False
     resources: Resources = field(default_factory=Resources)
+
+    @property
+    def of_subtopics(self) -> bool:
+        """Whether a measure needs judgements for each subtopic."""
+        return any(asked.measure.of_subtopics for asked in self.measures)

@@ -117,6 +117,7 @@ GRADE = Column(
     last_names=("score",),
     finite=True,
 )
+SUBTOPIC = Column("subtopic", ID, "The aspect of the query that the grade is for.", names=("iteration", "intent"))
 LABEL = replace(GRADE, last_names=(), nullable=True)
 SCORE = Column("score", NUMBER, "Higher is better.", required=False, names=("sim", "similarity"))
 RANK = Column(
@@ -139,6 +140,14 @@ QRELS = Table(
     "One row per judged (query, document).",
     (QUERY_ID, DOC_ID, GRADE),
     ("query_id", "doc_id"),
+    _FREE,
+)
+SUBTOPIC_QRELS = Table(
+    "subtopic_qrels",
+    "Relevance judgements for subtopics",
+    "One row per judged (query, subtopic, document), for measures of diversity.",
+    (QUERY_ID, SUBTOPIC, DOC_ID, GRADE),
+    ("query_id", "subtopic", "doc_id"),
     _FREE,
 )
 QRELS_LISTS = Table(
@@ -219,7 +228,7 @@ SUMMARY = Table(
         Column("measure", ("text",), "Canonical name of the measure."),
         Column("n_queries", ("integer",), "Queries that count."),
         Column("mean", ("float",), "Mean over the queries, from their exact sum.", nullable=True),
-        Column("sum", ("float",), "Exact sum over the queries, rounded once."),
+        Column("sum", ("float",), "Exact sum over the queries, rounded once; null for products.", nullable=True),
     ),
     ("run", "measure"),
     "The `--by` columns stand behind `run`.",
@@ -227,7 +236,7 @@ SUMMARY = Table(
 
 TABLES: Mapping[str, Table] = {
     table.name: table
-    for table in (QRELS, QRELS_LISTS, RUN_TABLE, RUN_LISTS, LABELLED, QUERIES, PER_QUERY, HITS, SUMMARY)
+    for table in (QRELS, SUBTOPIC_QRELS, QRELS_LISTS, RUN_TABLE, RUN_LISTS, LABELLED, QUERIES, PER_QUERY, HITS, SUMMARY)
 }
 
 

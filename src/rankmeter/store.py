@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from rankmeter.catalogue.driver import evaluate_measure
+from rankmeter.catalogue.driver import evaluate_measure, evaluate_subtopics
+from rankmeter.catalogue.view import Found, View
 from rankmeter.catalogue.view import Hits as KernelHits
-from rankmeter.catalogue.view import View
 from rankmeter.conventions import Rules
 from rankmeter.judgements import ideals_of
 from rankmeter.notation import Asked
@@ -118,11 +118,21 @@ class Store:
         values = np.empty((len(self._measures), len(hits.query)))
         views = {View(): seen}
         for row, asked in zip(values, self._measures, strict=True):
+            if asked.measure.of_subtopics:
+                evaluate_subtopics(asked, self._labelled(hits), self._rules, row)
+                continue
             view = View(**asked.view_parameters(self._rules))
             if view not in views:
                 views[view] = view.of(seen)
             evaluate_measure(asked, views[view], self._rules, row)
         put_rows(kept.values.reshape(-1), hits.query, values)
+
+    def _labelled(self, hits: Hits) -> Found:
+        """The hits with the labels of the judged documents."""
+        index = self._index()
+        known = np.maximum(hits.query, 0)
+        first, last = (np.where(hits.query >= 0, column[known], 0) for column in (index.starts, index.ends))
+        return Found(hits.offsets, hits.rank, hits.judgement, hits.num_ret, first, last, *index.labels)
 
 
 def no_hits(query: Array) -> Hits:

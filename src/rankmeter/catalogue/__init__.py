@@ -1,6 +1,6 @@
 """The measures: each declared once, with its kernel, beside its like. Importing this fills the registry."""
 
-from rankmeter.catalogue import binary, counts, expected, graded, incomplete, interpolated, models, sets
+from rankmeter.catalogue import binary, counts, diverse, expected, graded, incomplete, interpolated, models, sets
 from rankmeter.catalogue.registry import MEASURES, SUITES, Measure, Parameter
 
 __all__ = [
@@ -10,6 +10,7 @@ __all__ = [
     "Parameter",
     "binary",
     "counts",
+    "diverse",
     "expected",
     "graded",
     "incomplete",

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rankmeter.catalogue.diverse import Pool
 from rankmeter.catalogue.registry import EXPECTED, SHARED, TABULATED, Measure
-from rankmeter.catalogue.view import Hits
+from rankmeter.catalogue.view import Found, Hits
 from rankmeter.compiler import callable_compiled, compiled, substitute
 from rankmeter.memory import borrowed
 
@@ -86,4 +87,32 @@ def _expecting(name: str) -> Callable[..., None]:
             out[n] = kernel(above, size, grade, ideal, hits.num_ret[n], *parameters)
 
     drive.__name__ = drive.__qualname__ = f"drive_expected_{name}"
+    return compiled(drive)
+
+
+def evaluate_subtopics(asked: "Asked", found: Found, rules: "Rules", out: Array) -> None:
+    """Compute a measure of subtopics for every list.
+
+    Args:
+        asked: the measure with its parameters.
+        found: the lists, and the labels of judged documents.
+        rules: the rules in force.
+        out: float64, where the values go, one per list.
+    """
+    _diverse_driver(asked.measure)(found, out, *asked.kernel_parameters(rules))
+
+
+@functools.cache
+def _diverse_driver(measure: Measure) -> Callable[..., None]:
+    """A compiled loop over queries around one kernel of subtopics."""
+    _shared_helpers()
+    kernel = callable_compiled(measure.kernel)
+
+    def drive(hits: Any, out: Any, *parameters: Any) -> None:
+        for n in range(len(out)):
+            first, last = hits.offsets[n], hits.offsets[n + 1]
+            pool = Pool(hits.first[n], hits.last[n], hits.starts, hits.label, hits.grade)
+            out[n] = kernel(hits.rank[first:last], hits.judgement[first:last], pool, hits.num_ret[n], *parameters)
+
+    drive.__name__ = drive.__qualname__ = f"drive_{measure.kernel.__name__}"
     return compiled(drive)

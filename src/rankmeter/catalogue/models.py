@@ -352,7 +352,7 @@ def scaled_dcg(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: int, 
     needs_all_relevant=True,
     laws="swap unretrieved ideal",
     elsewhere="ir_measures Compat",
-    differs="ir_measures breaks ties by document id upwards, and takes what was not retrieved for retrieved with score 0",
+    differs="ir_measures breaks ties by id upwards, and takes what was not retrieved for retrieved with score 0",
 )
 def compatibility(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, p: float, normalize: int) -> float:
     """Sum of p^(i - 1) * overlap at i / i over the ranks i of the longer list / the same for the ideal list.

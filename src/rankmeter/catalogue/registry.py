@@ -149,6 +149,7 @@ class Measure:
         source: where the formula is from.
         elsewhere: what other tools call it: `tool name; tool name`.
         differs: what others do otherwise.
+        of_subtopics: whether documents are judged for each subtopic; see `rankmeter.catalogue.diverse` for its kernel.
         needs_all_relevant: whether it uses the number of relevant documents or the ideal list.
         laws: names of the `LAWS` that hold.
     """
@@ -171,6 +172,7 @@ class Measure:
     source: str
     elsewhere: str
     differs: str
+    of_subtopics: bool
     needs_all_relevant: bool
     laws: frozenset[str]
 
@@ -264,6 +266,7 @@ def measure(  # the declaration of a measure is the one place with all its facts
     without_k: str | None = None,
     elsewhere: str = "",
     differs: str = "",
+    of_subtopics: bool = False,
     needs_all_relevant: bool = False,
     laws: str = "",
 ) -> Callable[[Kernel], Kernel]:
@@ -293,6 +296,7 @@ def measure(  # the declaration of a measure is the one place with all its facts
             source,
             elsewhere,
             differs,
+            of_subtopics,
             needs_all_relevant,
             frozenset(laws.split()),
         )

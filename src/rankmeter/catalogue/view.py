@@ -46,6 +46,32 @@ class Hits(NamedTuple):
     size: Array
 
 
+class Found(NamedTuple):
+    """What kernels of subtopics see, list after list.
+
+    Attributes:
+        offsets: int64, where each list's hits begin, and the end.
+        rank: int64, ranks of the judged documents found, from 1, ascending within a list.
+        judgement: int64, their numbers.
+        num_ret: int64, length of each list.
+        first: int64, number of the first judged document of each list's query.
+        last: int64, number behind that of the last.
+        starts: int64, where the labels of each judged document begin, and the end.
+        label: int64, the subtopic of each label, from 0 within a query.
+        grade: float64, the grade for it.
+    """
+
+    offsets: Array
+    rank: Array
+    judgement: Array
+    num_ret: Array
+    first: Array
+    last: Array
+    starts: Array
+    label: Array
+    grade: Array
+
+
 @dataclass(frozen=True, slots=True)
 class View:
     """How hits are seen.

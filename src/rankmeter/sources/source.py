@@ -11,7 +11,7 @@ import polars as pl
 from rankmeter.checks import check_key, conform
 from rankmeter.errors import DataError, UsageError
 from rankmeter.parallel import in_order
-from rankmeter.schema import LABELLED, QRELS, QRELS_LISTS, QUERIES, RUN_LISTS, RUN_TABLE, Table
+from rankmeter.schema import LABELLED, QRELS, QRELS_LISTS, QUERIES, RUN_LISTS, RUN_TABLE, SUBTOPIC_QRELS, Table
 from rankmeter.sources.base import Batch, Part
 from rankmeter.sources.columns import choose, folded
 from rankmeter.sources.frames import part_of
@@ -218,7 +218,7 @@ def _open_file(file: File, kind: str, spec: Spec) -> Part:
     if kind == "trec":
         if spec.table in (LABELLED, QUERIES):
             raise DataError(f"{file.path}: TREC text holds qrels or runs, not a {spec.table.title.lower()} table")
-        kind = "trec-qrels" if spec.table is QRELS else "trec-run"
+        kind = "trec-qrels" if spec.table in (QRELS, SUBTOPIC_QRELS) else "trec-run"
     return open_text(str(file.path), kind, header=spec.header)
 
 
