@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from rankmeter.arguments import check_text, finite, wrong
 from rankmeter.errors import UsageError
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
@@ -39,18 +40,25 @@ class Rules:
 
     def __post_init__(self) -> None:
         for name, known in CHOICES.items():
+            option = f"--{name.replace('_', '-')}"
+            check_text(option, getattr(self, name), " or ".join(known))
             if getattr(self, name) not in known:
-                raise UsageError.unknown(f"value of --{name.replace('_', '-')}", str(getattr(self, name)), known)
-        if not abs(self.relevance_level) < float("inf"):
-            raise UsageError(f"the relevance level must be a finite number, not {self.relevance_level}")
-        if self.order_by is not None and self.order_by not in ORDERS:
-            column, _, direction = self.order_by.rpartition(":")
-            if not column or direction not in ("asc", "desc"):
-                raise UsageError(f'--order-by is {", ".join(ORDERS)}, COLUMN:asc or COLUMN:desc, not "{self.order_by}"')
+                raise UsageError.unknown(f"value of {option}", getattr(self, name), known)
+        object.__setattr__(self, "relevance_level", finite("the relevance level", self.relevance_level))
+        if self.order_by is not None:
+            _check_order(self.order_by)
 
     def as_dict(self) -> dict[str, Any]:
         """Every rule, for outputs."""
         return {**asdict(self), "order_by": self.order_by or "score, else rank, else the order given"}
+
+
+def _check_order(order_by: str) -> None:
+    rule = f"{', '.join(ORDERS)}, COLUMN:asc or COLUMN:desc"
+    check_text("--order-by", order_by, rule)
+    column, _, direction = order_by.rpartition(":")
+    if order_by not in ORDERS and (not column or direction not in ("asc", "desc")):
+        raise wrong("--order-by", rule, order_by)
 
 
 CONVENTIONS: Mapping[str, Rules] = {"trec_eval": Rules()}
@@ -62,6 +70,7 @@ def rules(convention: str = "trec_eval", **changes: Any) -> Rules:
     Raises:
         UsageError: an unknown convention or a value that a rule cannot take.
     """
+    check_text("convention", convention, " or ".join(CONVENTIONS))
     if convention not in CONVENTIONS:
         raise UsageError.unknown("convention", convention, CONVENTIONS)
     return replace(CONVENTIONS[convention], **{name: value for name, value in changes.items() if value is not None})

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from rankmeter.arguments import texts
 from rankmeter.catalogue import MEASURES, SUITES, Measure, Parameter
 from rankmeter.catalogue.registry import LARGEST_CUTOFF, NO_CUTOFF, names_of
 from rankmeter.errors import UsageError, shortened
@@ -70,11 +71,11 @@ def _short(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def parse_measures(texts: str | Iterable[str]) -> list[Asked]:
+def parse_measures(measures: str | Iterable[str]) -> list[Asked]:
     """The measures named in one text or several, in order, each once; suites stand for what they hold.
 
     Args:
-        texts: each is split at commas and blanks outside brackets and quotes.
+        measures: each text is split at commas and blanks outside brackets and quotes.
 
     Raises:
         UsageError: naming the part that is wrong.
@@ -82,7 +83,7 @@ def parse_measures(texts: str | Iterable[str]) -> list[Asked]:
     >>> [asked.name for asked in parse_measures("P@5, mrr  rag@1")][:4]
     ['P@5', 'RR', 'P@1', 'R@1']
     """
-    parts = [part for text in ([texts] if isinstance(texts, str) else texts) for part in split(text)]
+    parts = [part for text in texts("measures", measures, "a text such as nDCG@10, or several") for part in split(text)]
     asked: dict[str, Asked] = {}
     for part in parts:
         for one in _expanded(part):

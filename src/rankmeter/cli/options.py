@@ -144,10 +144,10 @@ PrintPerQuery = Annotated[
     bool, typer.Option("-q", "--print-per-query", help="The values of each query on standard output too.")
 ]
 Threads = Annotated[
-    int | None, typer.Option(min=1, metavar="N", help="Threads that read and compute. [default: by the cores]")
+    int | None, typer.Option(metavar="N", help="Threads that read and compute. [default: by the cores]")
 ]
 BatchRows = Annotated[
-    int | None, typer.Option(min=1, metavar="N", help="Rows that one thread holds at a time. [default: chosen]")
+    int | None, typer.Option(metavar="N", help="Rows that one thread holds at a time. [default: chosen]")
 ]
 MemoryLimit = Annotated[
     str | None,
