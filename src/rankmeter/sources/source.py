@@ -9,13 +9,14 @@ import numpy as np
 import polars as pl
 
 from rankmeter.checks import conform
-from rankmeter.errors import DataError, UsageError
+from rankmeter.errors import DataError
 from rankmeter.parallel import in_order
 from rankmeter.schema import LABELLED, QRELS, QRELS_LISTS, QUERIES, RUN_LISTS, RUN_TABLE, Table
 from rankmeter.sources.base import Batch, Part
 from rankmeter.sources.columns import choose, folded
 from rankmeter.sources.frames import part_of
-from rankmeter.sources.paths import KNOWN, File, find_files, format_of
+from rankmeter.sources.held import refuse_polars
+from rankmeter.sources.paths import File, find_files, format_of
 from rankmeter.sources.tables import ParquetPart, open_arrow
 from rankmeter.sources.text import open_text
 
@@ -187,8 +188,6 @@ def _files(label: str) -> Sequence[File]:
 def _open_file(file: File, spec: Spec) -> Part:
     """One file in its format."""
     kind = spec.format or ("trec" if str(file.path) == "-" else format_of(file.path))
-    if kind not in KNOWN:
-        raise UsageError.unknown("format", kind, KNOWN)
     if kind == "parquet":
         return ParquetPart(file.path, str(file.path))
     if kind == "arrow":
@@ -217,11 +216,12 @@ def _with_columns(label: str, spec: Spec, parts: list[tuple[Part, Keys]]) -> Sou
     columns |= {name: name for name in spec.extra if name in schema and name not in columns}
     if first.is_text and "tag" in schema and "score" in columns:
         columns["tag"] = "tag"
-    for part, part_keys in parts[1:]:
-        names = {*part.schema(), *dict(part_keys)}
+    for part, part_keys in parts:
+        types = {**dict.fromkeys(dict(part_keys), pl.String()), **part.schema()}
         for name in columns.values():
-            if name not in names:
+            if name not in types:
                 raise DataError(f'{part.label} has no column "{name}", which {first.label} has; every part needs it')
+            refuse_polars(types[name], part.label, name)
     return Source(label, table, tuple(parts), columns)
 
 
