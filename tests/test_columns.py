@@ -6,6 +6,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rankmeter
+from rankmeter.cli import main
 from rankmeter.errors import DataError, UsageError
 
 SMALL = inputs.collection(digits=4)
@@ -102,6 +103,43 @@ def test_columns_chosen_by_the_user_win(small):
 def test_a_chosen_column_or_role_that_is_absent(columns, small):
     with pytest.raises(UsageError, match=next(iter({"absent", "no_role"} & {*columns, *columns.values()}))):
         measured(small.qrels, small.run, run_columns=columns)
+
+
+@pytest.mark.parametrize(
+    ("side", "options", "roles"),
+    [
+        ("run", {"run_columns": {"score": "score", "rank": "score"}}, "score and rank"),
+        ("run", {"run_columns": {"doc_id": "query_id", "query_id": "query_id"}}, "doc_id and query_id"),
+        ("run", {"run_columns": {"doc_id": "doc_id"}, "run_column": "doc_id"}, "doc_id and run"),
+        ("run", {"run_columns": {"score": "score"}, "order_by": "score:asc"}, "score and rank"),
+        ("qrels", {"qrels_columns": {"query_id": "doc_id", "doc_id": "doc_id"}}, "query_id and doc_id"),
+        ("qrels", {"qrels_columns": {"grade": "grade", "doc_id": "grade"}}, "grade and doc_id"),
+    ],
+)
+def test_one_column_for_two_roles(side, options, roles, small):
+    label = {"run": "r", "qrels": "qrels"}[side]
+    with pytest.raises(UsageError, match=rf"the column .* of {label} is given for two roles, {roles}"):
+        measured(small.qrels, small.run, **options)
+
+
+def test_one_column_for_two_roles_on_the_command_line(small, tmp_path, capsys):
+    small.qrels.write_parquet(tmp_path / "q.parquet")
+    small.run.write_parquet(tmp_path / "r.parquet")
+    paths = [str(tmp_path / name) for name in ("q.parquet", "r.parquet")]
+    assert main(["evaluate", *paths, "--run-columns", "score=score,rank=score"]) == 2
+    assert "is given for two roles, score and rank" in capsys.readouterr().err
+
+
+def test_two_columns_for_one_role_of_lists(small):
+    run = inputs.as_lists(small.run).with_columns(more=pl.col("doc_ids"))
+    with pytest.raises(UsageError, match="is given two columns for doc_id: doc_ids and more"):
+        measured(small.qrels, run, run_columns={"doc_ids": "doc_ids", "doc_id": "more"})
+
+
+@pytest.mark.parametrize(("options", "role"), [({"order_by": "doc_id:asc"}, "rank"), ({"run_column": "doc_id"}, "run")])
+def test_a_column_that_has_another_role_is_said_to_be_taken(options, role, small):
+    with pytest.raises(DataError, match=rf"no column for doc_id; its columns are .*doc_id \(taken as {role}\)"):
+        measured(small.qrels, small.run.drop("rank"), **options)
 
 
 def test_a_distance_is_no_score(small):

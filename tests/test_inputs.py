@@ -1,9 +1,16 @@
 """Every form of input gives the same values; columns are found by name; inputs are never changed."""
 
+import datetime
+import enum
 import json
+import re
+from decimal import Decimal
+from fractions import Fraction
 
 import duckdb
 import inputs
+import numpy as np
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -115,6 +122,13 @@ class Stream:
 
     def __arrow_c_stream__(self, requested_schema=None):
         return self._frame.__arrow_c_stream__(requested_schema)
+
+
+class Failing:
+    """A stream that gives up."""
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        raise RuntimeError("gone\nfor ever")
 
 
 def relation(_folder, frame, _name):
@@ -386,6 +400,176 @@ def test_integers_of_frames_that_would_change_are_refused(kind, number):
 def test_large_integers_of_dicts_that_float64_holds_are_scores():
     run = {"q": {"b": 2**70, "a": 2**53, "c": 1.5}}
     assert rankmeter.evaluate({"q": {"a": 1}}, run, "RR").summary["mean"][0] == 0.5
+
+
+NO_IDS = [1.0, None, True, ("a", 1), b"a", np.float64(1), float("nan"), datetime.date(2024, 5, 6), frozenset("a")]
+
+
+@pytest.mark.parametrize("others", [[], ["a"], [1], ["a", 1]])
+@pytest.mark.parametrize("key", NO_IDS, ids=repr)
+def test_keys_of_dicts_that_are_no_ids_are_refused(key, others):
+    keys = [*(other for other in others if other != key), key]
+    named = rf"{re.escape(repr(key))} has type {type(key).__name__}; ids are text or integers"
+    for documents in ({"d": 1.0}, {}):
+        with pytest.raises(DataError, match=rf"run: the query id {named}"):
+            rankmeter.evaluate({"q": {"d": 1}}, {"q": {"d": 1.0}, **dict.fromkeys(keys, documents)}, "RR")
+    with pytest.raises(DataError, match=rf"run, query q: the document id {named}"):
+        rankmeter.evaluate({"q": {"d": 1}}, {"q": dict.fromkeys(keys, 1.0)}, "RR")
+    with pytest.raises(DataError, match=rf"qrels, query q: the document id {named}"):
+        rankmeter.evaluate({"q": dict.fromkeys(keys, 1)}, {"q": {"d": 1.0}}, "RR")
+
+
+@pytest.mark.parametrize("pair", [(1, "1"), ("1", 1), ("-7", -7), (2**70, str(2**70)), (np.int64(5), "5")])
+def test_two_keys_of_a_dict_that_are_the_same_id_are_refused(pair):
+    same = r"ids .* and .* are the same, since an integer is read as its decimal text"
+    with pytest.raises(DataError, match=f"run: the query {same}"):
+        rankmeter.evaluate({"q": {"d": 1}}, {key: {key: 1.0} for key in pair}, "RR")
+    with pytest.raises(DataError, match=f"qrels: the query {same}"):
+        rankmeter.evaluate({pair[0]: {}, pair[1]: {"d": 1}}, {"q": {"d": 1.0}}, "RR")
+    with pytest.raises(DataError, match=f"qrels, query q: the document {same}"):
+        rankmeter.evaluate({"q": dict.fromkeys(pair, 1)}, {"q": {"d": 1.0}}, "RR")
+
+
+class Name(str, enum.Enum):  # noqa: UP042  # StrEnum is another case
+    """Text whose str() is something else."""
+
+    A = "1"
+
+
+@pytest.mark.parametrize("key", [1, "1", np.int64(1), np.str_("1"), enum.IntEnum("N", "A").A, Name.A])
+@pytest.mark.parametrize("other", [7, "seven"])
+def test_keys_of_dicts_are_text_or_integers_of_any_kind(key, other):
+    run = {key: {key: 2.0, other: 1.0}, other: {}}
+    assert rankmeter.evaluate({"1": {"1": 1}}, run, "RR").per_query.rows() == [("run", "1", True, 2, 1, 1, 1.0)]
+
+
+NO_NUMBERS = ["5", b"5", [1], 1j, object(), datetime.date(2024, 5, 6), np.array(1.0), pl.Series([1])]
+
+
+@pytest.mark.parametrize("value", NO_NUMBERS, ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize("others", [[], [1.5], [3], [None]])
+def test_values_of_dicts_that_are_no_numbers_are_refused(value, others):
+    documents = {"x": value} | {f"d{place}": other for place, other in enumerate(others)}
+    with pytest.raises(DataError, match=r"run: the score .* of query q and document x is no number; convert it"):
+        rankmeter.evaluate({"q": {"x": 1}}, {"q": documents}, "RR")
+    with pytest.raises(DataError, match=r"qrels: the grade .* of query q and document x is no number; convert it"):
+        rankmeter.evaluate({"q": documents}, {"q": {"x": 1.0}}, "RR")
+
+
+@pytest.mark.parametrize(
+    "low", [np.float32(0.25), Decimal("0.25"), Fraction(1, 4), np.longdouble(0.25), np.int8(0), Decimal("1e-50")]
+)
+def test_numbers_of_any_kind_are_values_of_dicts(low):
+    run = {"q": {"a": low, "b": 0.5, "c": 2**60}}
+    assert rankmeter.evaluate({"q": {"a": 1}}, run, "RR").summary["mean"][0] == 1 / 3
+    assert rankmeter.evaluate({"q": {"a": True, "b": low, "c": np.False_}}, run, "NumRel").summary["mean"][0] == 1
+
+
+@pytest.mark.parametrize("role", ["query", "document"])
+def test_halves_of_characters_in_ids_are_refused(role):
+    name = "d\ud800"
+    run = {name: {"d": 1.0}} if role == "query" else {"q": {name: 1.0}}
+    frame = pd.DataFrame({"query_id": ["q"], "doc_id": ["d"], "score": [1.0]}).astype(object)
+    frame["query_id" if role == "query" else "doc_id"] = pd.Series([name], dtype=object)
+    for data in (run, frame):
+        with pytest.raises(DataError, match=r"d\\ud800.* is no valid Unicode text"):
+            rankmeter.evaluate({"q": {"d": 1}}, data, "RR")
+
+
+WIDE = [1, 2**63 - 1, 2**63, -(2**70), 2**100, 10**37]
+
+
+@pytest.mark.parametrize("kind", [pl.Int128, pl.Decimal(38, 0), "HUGEINT"])
+@pytest.mark.parametrize("ids", [WIDE, WIDE[:2]])
+def test_wide_integers_are_ids(ids, kind, tmp_path):
+    texts = [str(number) for number in ids]
+    expected = pl.DataFrame({"query_id": texts, "doc_id": texts, "score": [1.0] * len(ids)})
+    qrels = pl.DataFrame({"query_id": texts[:2], "doc_id": texts[:2], "grade": [1, 1]})
+    if kind == "HUGEINT":
+        table = expected.to_arrow()
+        wide = duckdb.connect().from_arrow(table).project("query_id::HUGEINT query_id, doc_id::HUGEINT doc_id, score")
+    else:
+        wide = expected.with_columns(pl.col(name).cast(kind) for name in ("query_id", "doc_id"))
+    result = measured(qrels, wide)
+    assert_frame_equal(result.per_query, measured(qrels, expected).per_query, check_exact=True)
+    if kind == pl.Decimal(38, 0):
+        wide.write_parquet(tmp_path / "r.parquet")
+        assert_frame_equal(measured(qrels, tmp_path / "r.parquet").per_query, result.per_query, check_exact=True)
+
+
+def test_decimals_with_a_fraction_are_no_ids():
+    run = pl.DataFrame({"query_id": ["q"], "doc_id": pl.Series(["1.0"]).cast(pl.Decimal(5, 1)), "score": [1.0]})
+    with pytest.raises(DataError, match=r"column doc_id has type Decimal\(precision=5, scale=1\); ids are"):
+        rankmeter.evaluate({"q": {"1": 1}}, run, "RR")
+
+
+def rows(**columns):
+    return {"query_id": ["q"], "doc_id": ["d"], "score": [1.0]} | columns
+
+
+def pandas_objects(*values):
+    return pd.Series(values, dtype=object)
+
+
+def pandas_rows(**columns):
+    height = max(len(column) for column in columns.values())
+    table = {"query_id": ["q"] * height, "doc_id": [f"d{row}" for row in range(height)], "score": [1.0] * height}
+    return pd.DataFrame(table | columns)
+
+
+@pytest.mark.parametrize(
+    ("run", "texts"),
+    [
+        (pandas_rows(score=[1j, 2]), ["column score", "complex128"]),
+        (pandas_rows(doc_id=pandas_objects("a", 1)), ["column doc_id", "object", "int", "str"]),
+        (pandas_rows(doc_id=pandas_objects(2**70, 1)), ["column doc_id", "object", "int"]),
+        (pandas_rows(score=pandas_objects(1.0, "x")), ["column score", "float", "str"]),
+        (pandas_rows(score=pd.arrays.SparseArray([1.0, 0.0])), ["column score", "Sparse"]),
+        (pandas_rows(score=pd.period_range("2020", periods=1)), ["column score", "period"]),
+        (
+            pd.DataFrame({"query_id": ["q", "p"], "doc_ids": [np.array(["a"]), np.array([])]}),
+            ["column doc_ids", "object", "ndarray of float64"],
+        ),
+        (pandas_rows(score=pd.Series([1], dtype=pd.ArrowDtype(pa.decimal256(50, 2)))), ["column score", "decimal256"]),
+        (pd.concat([pandas_rows(score=[1.0])] * 2, axis=1), ['two columns called "query_id"']),
+        (pandas_rows(other=[1]).rename(columns={"doc_id": "d"}), ["no column for doc_id", "query_id, d, score, other"]),
+        (pd.DataFrame(), ["no column for query_id", "it has no columns"]),
+        (pa.table(rows()).rename_columns(["q", "doc_id", "s"]), ["its columns are q, doc_id, s"]),
+        (pa.table([["q"], ["d"], ["d"]], names=["query_id", "doc_id", "doc_id"]), ['two columns called "doc_id"']),
+        (pl.LazyFrame(rows()).select("zzz"), ["lazy frame", "zzz"]),
+        (pl.LazyFrame(rows(score=["x"])).cast({"score": pl.Float64}), ["lazy frame", "conversion"]),
+        (pl.DataFrame(rows(doc_id=pl.Series(["d"], dtype=pl.Object))), ["column doc_id", "Object"]),
+        (pl.DataFrame(rows(score=pl.Series([1], dtype=pl.Object))), ["column score", "Object"]),
+        (Failing(), ["cannot be read as a table: gone"]),
+    ],
+    ids=lambda value: str(value)[:40] if isinstance(value, list) else "",
+)
+def test_tables_that_cannot_be_read_are_refused_by_column_and_type(run, texts):
+    with pytest.raises(DataError) as caught:
+        rankmeter.evaluate({"q": {"d": 1}}, run, "RR")
+    assert [text for text in ["run", *texts] if text not in str(caught.value)] == []
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("side", ["qrels", "run", "queries"])
+def test_objects_are_no_segments(side):
+    objects = pl.Series("market", [object()], dtype=pl.Object)
+    tables = {"qrels": pl.DataFrame(rows(grade=[1])).drop("score"), "run": pl.DataFrame(rows())}
+    tables["queries"] = pl.DataFrame({"query_id": ["q"]})
+    tables[side] = tables[side].with_columns(objects)
+    with pytest.raises(DataError, match="column market has type Object, which cannot be read"):
+        rankmeter.evaluate(**tables, measures="RR", by="market")
+
+
+def test_an_error_in_a_relation_is_one_of_the_data():
+    relation = duckdb.sql("select 'q' query_id, 'd' doc_id, cast('x' || i as double) score from range(2) t(i)")
+    with pytest.raises(DataError, match=r"run: cannot be read as a table: Conversion Error"):
+        rankmeter.evaluate({"q": {"d": 1}}, relation, "RR")
+
+
+def test_a_lazy_frame_of_a_file_that_is_absent():
+    with pytest.raises(StorageError, match=r"run: the lazy frame cannot be collected: No such file"):
+        rankmeter.evaluate({"q": {"d": 1}}, pl.scan_parquet("absent.parquet"), "RR")
 
 
 @pytest.mark.parametrize("empty", [{}, {"q": {}}])

@@ -305,7 +305,7 @@ def test_a_convention_is_told_in_every_output(name, tmp_path, monkeypatch, capsy
     [
         ({"depth": 0}, "depth"),
         ({"depth": 1.5}, "depth"),
-        ({"judged_only": "yes"}, "judged_only"),
+        ({"judged_only": "yes"}, "--judged-only"),
         ({"duplicates": "last"}, "duplicates"),
         ({"nan": "first"}, "nan"),
         ({"score_type": "float16"}, "score-type"),

@@ -3,6 +3,8 @@
 import contextlib
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import rankmeter
@@ -106,6 +108,105 @@ def test_a_damaged_file_is_read_or_refused(make, tmp_path):
             read(make, tmp_path / "t", changed)
             fine += 1
     assert 20 < fine < 200
+
+
+DECIMAL = pa.decimal256(50, 2)
+UNHELD = {
+    "wide decimals": pa.array([1, 2], DECIMAL),
+    "narrow decimals": pa.array([1, 2], pa.decimal256(10, 2)),
+    "lists of wide decimals": pa.array([[1], [2]], pa.list_(DECIMAL)),
+    "a negative scale": pa.array([100, 200], pa.decimal128(5, -2)),
+    "run ends": pa.RunEndEncodedArray.from_arrays(pa.array([2], pa.int32()), [1.0]),
+    "list views": pa.array([[1.0], [2.0]], pa.list_view(pa.float64())),
+    "large list views": pa.array([[1.0], [2.0]], pa.large_list_view(pa.float64())),
+    "list views in a struct": pa.array([{"a": [1.0]}] * 2, pa.struct([("a", pa.list_view(pa.float64()))])),
+    "intervals": pa.array([(1, 2, 3)] * 2, pa.month_day_nano_interval()),
+    "a union": pa.UnionArray.from_dense(pa.array([0, 0], pa.int8()), pa.array([0, 1], pa.int32()), [pa.array([1, 2])]),
+}
+"""Columns of types that Polars lacks."""
+READABLE = {("narrow decimals", "Parquet")}
+NOT_STORED = {(kind, "Parquet") for kind in ("a negative scale", "run ends", "intervals", "a union")}
+
+
+def stored_file(open_one):
+    def write(table, path):
+        with pa.OSFile(str(path), "wb") as file, open_one(file, table.schema) as writer:
+            writer.write_table(table)
+        return path
+
+    return write
+
+
+def stored_parquet(table, path):
+    pq.write_table(table, path)
+    return path
+
+
+HOLDERS = {
+    "table": lambda table, _path: table,
+    "batch": lambda table, _path: table.to_batches()[0],
+    "reader": lambda table, _path: table.to_reader(),
+    "Arrow file": stored_file(pa.ipc.new_file),
+    "Arrow stream": stored_file(pa.ipc.new_stream),
+    "Parquet": stored_parquet,
+}
+
+
+def unheld(kind, role):
+    rows = {"query_id": ["q", "q"], "doc_id": ["a", "b"], "score": [2.0, 1.0], role: UNHELD[kind]}
+    return pa.table(rows)
+
+
+FILES = {"Arrow file", "Arrow stream", "Parquet"}
+CASES = [(kind, holder) for kind in UNHELD for holder in HOLDERS if (kind, holder) not in NOT_STORED]
+HARMLESS = [
+    (kind, holder)
+    for kind, holder in CASES
+    if holder not in FILES or ("decimals" in kind and holder != "Arrow stream")  # Polars opens no other such file
+]
+
+
+def stored(kind, role, holder, folder):
+    return HOLDERS[holder](unheld(kind, role), folder / f"r.{'parquet' if holder == 'Parquet' else 'arrow'}")
+
+
+@pytest.mark.parametrize(("kind", "holder"), [case for case in CASES if case not in READABLE])
+@pytest.mark.parametrize("role", ["score", "doc_id", "market"])
+def test_types_that_polars_lacks_are_refused_by_column_and_type(role, kind, holder, tmp_path, capfd):
+    run = stored(kind, role, holder, tmp_path)
+    with pytest.raises(DataError, match=rf"column {role} has type .*, which cannot be read; .*(cast|decode)"):
+        rankmeter.evaluate({"q": {"b": 1}}, run, "RR", by=["market"] if role == "market" else [])
+    assert capfd.readouterr() == ("", "")  # no panic either
+
+
+@pytest.mark.parametrize(("kind", "holder"), HARMLESS)
+def test_types_that_polars_lacks_do_no_harm_in_other_columns(kind, holder, tmp_path):
+    run = stored(kind, "other", holder, tmp_path)
+    assert rankmeter.evaluate({"q": {"b": 1}}, run, "RR").summary["mean"][0] == 0.5
+
+
+def test_a_type_that_pyarrow_lacks_is_no_damage(tmp_path):
+    run = pl.DataFrame({"query_id": ["q"], "doc_id": ["b"], "score": pl.Series([1], dtype=pl.Int128)})
+    run.write_parquet(tmp_path / "r.parquet")
+    with pytest.raises(DataError, match=r"r\.parquet: has a column that cannot be read \(Integers with more"):
+        rankmeter.evaluate({"q": {"b": 1}}, tmp_path / "r.parquet", "RR")
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".trec"])
+def test_a_path_that_is_no_text(suffix, tmp_path):
+    path = tmp_path / f"r\udce9{suffix}"
+    run = pl.DataFrame({"query_id": ["q"], "doc_id": ["b"], "score": [1.0]})
+    text = tmp_path / "r"
+    if suffix == ".trec":
+        text.write_text("q Q0 b 1 1.0 t\n", encoding="utf-8")
+    else:
+        (run.write_parquet if suffix == ".parquet" else run.write_ipc)(text)
+    text.rename(path)
+    if suffix == ".trec":
+        assert rankmeter.evaluate({"q": {"b": 1}}, path, "RR").summary.rows()[0][0] == "t"
+        return
+    with pytest.raises(StorageError, match="its path is no valid Unicode text; rename it"):
+        rankmeter.evaluate({"q": {"b": 1}}, {"r": path}, "RR")
 
 
 @pytest.mark.parametrize("make", [arrow, stream, parquet])

@@ -1,11 +1,13 @@
 """The Python face: one call with any kind of input."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from numbers import Integral
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 import polars as pl
 
+from rankmeter.arguments import texts, wrong
 from rankmeter.catalogue import MEASURES
 from rankmeter.conventions import rules
 from rankmeter.errors import UsageError
@@ -89,7 +91,7 @@ def evaluate(
         measures=tuple(parse_measures(measures)),
         qrels=qrels,
         labelled=options.get("labelled"),
-        by=(by,) if isinstance(by, str) else tuple(by),
+        by=texts("--by", by, "the name of a column, or several"),
         queries=options.get("queries"),
         rules=rules(**rest),  # type: ignore[arg-type]  # each rule checks its own value
         reading=Reading(**{name: value for name, value in options.items() if name in reading_names}),  # type: ignore[arg-type]
@@ -111,6 +113,8 @@ def named_runs(run: Any) -> Iterator[RunInput]:
         return
     if isinstance(run, Mapping) and not _is_dict_run(run):
         for name, data in run.items():
+            if isinstance(name, bool) or not isinstance(name, (str, Integral)):
+                raise wrong("the name of a run", "a text", name)
             yield RunInput(str(name), data)
     elif isinstance(run, (list, tuple)):
         for number, data in enumerate(run, 1):

@@ -206,7 +206,7 @@ class _Rows:
             return series
         if kind == pl.Null or isinstance(kind, (pl.Categorical, pl.Enum)):
             return series.cast(pl.String)
-        if kind.is_integer():
+        if kind.is_integer() or (isinstance(kind, pl.Decimal) and not kind.scale):  # wider than 64 bits, in databases
             narrow = series.cast(pl.Int64, strict=False)
             return narrow if narrow.null_count() == series.null_count() else series.cast(pl.String)
         raise DataError(f"{self._place(series)} has type {kind}; ids are text or integers, so convert the column")

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from rankmeter.arguments import check_flag, check_positive, check_text, finite, wrong
 from rankmeter.errors import UsageError
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
@@ -72,22 +73,17 @@ class Rules:
 
     def __post_init__(self) -> None:
         for name, known in CHOICES.items():
+            option = f"--{name.replace('_', '-')}"
+            check_text(option, getattr(self, name), " or ".join(known))
             if getattr(self, name) not in known:
-                raise UsageError.unknown(f"value of --{name.replace('_', '-')}", str(getattr(self, name)), known)
-        self._check_numbers()
-        if self.order_by is not None and self.order_by not in ORDERS:
-            column, _, direction = self.order_by.rpartition(":")
-            if not column or direction not in ("asc", "desc"):
-                raise UsageError(f'--order-by is {", ".join(ORDERS)}, COLUMN:asc or COLUMN:desc, not "{self.order_by}"')
-
-    def _check_numbers(self) -> None:
+                raise UsageError.unknown(f"value of {option}", getattr(self, name), known)
+        object.__setattr__(self, "relevance_level", finite("the relevance level", self.relevance_level))
         for name in ("judged_only", "ignore_self", "recall_cap"):
-            if not isinstance(getattr(self, name), bool):
-                raise UsageError(f"{name} is True or False, not {getattr(self, name)!r}")
-        if self.depth is not None and (not isinstance(self.depth, int) or self.depth < 1):
-            raise UsageError(f"the depth is a whole number from 1, not {self.depth!r}")
-        if not abs(self.relevance_level) < float("inf"):
-            raise UsageError(f"the relevance level must be a finite number, not {self.relevance_level}")
+            check_flag(f"--{name.replace('_', '-')}", getattr(self, name))
+        if self.depth is not None:
+            check_positive("--depth", self.depth)
+        if self.order_by is not None:
+            _check_order(self.order_by)
 
     def as_dict(self) -> dict[str, Any]:
         """Every rule, for outputs."""
@@ -96,6 +92,14 @@ class Rules:
             "order_by": self.order_by or "score, else rank, else the order given",
             "depth": self.depth or "all",
         }
+
+
+def _check_order(order_by: str) -> None:
+    rule = f"{', '.join(ORDERS)}, COLUMN:asc or COLUMN:desc"
+    check_text("--order-by", order_by, rule)
+    column, _, direction = order_by.rpartition(":")
+    if order_by not in ORDERS and (not column or direction not in ("asc", "desc")):
+        raise wrong("--order-by", rule, order_by)
 
 
 TREC_EVAL_9 = Rules("trec_eval-9", score_type="float32", recall_points="up")
@@ -116,6 +120,7 @@ def rules(convention: str = "trec_eval", **changes: Any) -> Rules:
     Raises:
         UsageError: an unknown convention or a value that a rule cannot take.
     """
+    check_text("convention", convention, " or ".join(CONVENTIONS))
     if convention not in CONVENTIONS:
         raise UsageError.unknown("convention", convention, CONVENTIONS)
     return replace(CONVENTIONS[convention], **{name: value for name, value in changes.items() if value is not None})

@@ -16,6 +16,10 @@ class RankmeterError(Exception):
 
     exit_code = 70
 
+    def __str__(self) -> str:
+        """The sentence, halves of characters (in names that were wrongly decoded) made visible, so that it prints."""
+        return super().__str__().encode("utf-8", "backslashreplace").decode("utf-8")
+
 
 class UsageError(RankmeterError):
     """What was asked for makes no sense: a measure, an option, a column that is not there."""

@@ -1,10 +1,13 @@
 """How much memory the work may take, and how it is divided."""
 
+import math
 import mmap
 import re
 from dataclasses import dataclass
+from numbers import Integral
 from pathlib import Path
 
+from rankmeter.arguments import shown
 from rankmeter.errors import MemoryLimitError, UsageError
 
 UNITS = {"": 1, "B": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
@@ -36,10 +39,12 @@ def parse_size(text: str | int) -> int:
     Raises:
         UsageError: it is no size.
     """
-    match = re.fullmatch(r"([0-9]*\.?[0-9]+)\s*([KMGT]?I?)B?", str(text).strip().upper())
-    if match is None or match[2] not in UNITS or not float(match[1]):
-        raise UsageError(f'"{text}" is no size of memory; write for example 2GB, 512MiB or a number of bytes')
-    return int(float(match[1]) * UNITS[match[2]])
+    written = str(text) if isinstance(text, (str, Integral)) and not isinstance(text, bool) else ""
+    match = re.fullmatch(r"([0-9]*\.?[0-9]+)\s*([KMGT]?I?)B?", written.strip().upper())
+    size = float(match[1]) * UNITS[match[2]] if match and match[2] in UNITS else 0.0
+    if not 0 < size < math.inf:
+        raise UsageError(f"{shown(text)} is no size of memory; write for example 2GB, 512MiB or a number of bytes")
+    return int(size)
 
 
 def shown_size(size: int) -> str:

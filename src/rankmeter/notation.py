@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from rankmeter.arguments import texts
 from rankmeter.catalogue import MEASURES, SUITES, Measure, Parameter
 from rankmeter.catalogue.registry import LARGEST_CUTOFF, NO_CUTOFF, OTHER_SUITES, K, names_of
 from rankmeter.conventions import Rules
@@ -104,11 +105,11 @@ def _short(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def parse_measures(texts: str | Iterable[str], *, trec: bool = False) -> list[Asked]:
+def parse_measures(measures: str | Iterable[str], *, trec: bool = False) -> list[Asked]:
     """The measures named in one text or several, in order, each once; suites stand for what they hold.
 
     Args:
-        texts: each is split at commas and blanks outside brackets and quotes.
+        measures: each text is split at commas and blanks outside brackets and quotes.
         trec: a name that is trec_eval's too means what it means there: `P` its cut-offs, and not the whole list.
 
     Raises:
@@ -117,7 +118,7 @@ def parse_measures(texts: str | Iterable[str], *, trec: bool = False) -> list[As
     >>> [asked.name for asked in parse_measures("P@5, mrr  rag@1")][:4]
     ['P@5', 'RR', 'P@1', 'R@1']
     """
-    parts = [part for text in ([texts] if isinstance(texts, str) else texts) for part in split(text)]
+    parts = [part for text in texts("measures", measures, "a text such as nDCG@10, or several") for part in split(text)]
     asked: dict[str, Asked] = {}
     for part in parts:
         for one in _expanded(part, trec=trec):

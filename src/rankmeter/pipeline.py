@@ -220,6 +220,8 @@ def _check_names(names: Sequence[str]) -> None:
     for name in names:
         if names.count(name) > 1:
             raise UsageError(f'two runs are called "{shortened(name)}"; give them names of their own with NAME=PATH')
+        if name.encode(errors="replace").decode() != name:
+            raise UsageError(f'the run name "{shortened(name)}" is no valid Unicode text; give another with NAME=PATH')
 
 
 def _evaluate_run(source: Source, name: str, request: Request, work: Work) -> Pass:

@@ -4,8 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from rankmeter.arguments import check_columns, check_flag, check_positive, check_text
 from rankmeter.conventions import Rules
+from rankmeter.errors import UsageError
 from rankmeter.limits import parse_size
+from rankmeter.sources.paths import KNOWN
 
 if TYPE_CHECKING:
     from rankmeter.notation import Asked
@@ -41,6 +44,18 @@ class Reading:
     header: bool = True
     run_column: str | None = None
 
+    def __post_init__(self) -> None:
+        check_columns("--qrels-columns", self.qrels_columns)
+        check_columns("--run-columns", self.run_columns)
+        check_flag("header", self.header)
+        if self.run_column is not None:
+            check_text("--run-column", self.run_column, "the name of a column")
+        for option, name in (("--qrels-format", self.qrels_format), ("--run-format", self.run_format)):
+            if name is not None:
+                check_text(option, name, " or ".join(KNOWN))
+                if name not in KNOWN:
+                    raise UsageError.unknown(f"value of {option}", name, KNOWN)
+
 
 @dataclass(frozen=True, slots=True)
 class Resources:
@@ -55,6 +70,13 @@ class Resources:
     threads: int | None = None
     batch_rows: int | None = None
     memory_limit: int | str | None = None
+
+    def __post_init__(self) -> None:
+        for option, number in (("--threads", self.threads), ("--batch-rows", self.batch_rows)):
+            if number is not None:
+                check_positive(option, number)
+        if self.memory_limit is not None:
+            parse_size(self.memory_limit)
 
     @property
     def memory(self) -> int | None:
@@ -89,6 +111,9 @@ class Request:
     reading: Reading = field(default_factory=Reading)
     keep_hits: bool = False
     resources: Resources = field(default_factory=Resources)
+
+    def __post_init__(self) -> None:
+        check_flag("keep_hits", self.keep_hits)
 
     @property
     def of_subtopics(self) -> bool:

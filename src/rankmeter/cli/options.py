@@ -138,7 +138,7 @@ IgnoreSelf = Annotated[
 ]
 Depth = Annotated[
     int | None,
-    typer.Option("-M", "--depth", min=1, metavar="N", help="Look at the first N documents of a list. [default: all]"),
+    typer.Option("-M", "--depth", metavar="N", help="Look at the first N documents of a list. [default: all]"),
 ]
 Duplicates = Annotated[
     str | None,
@@ -242,10 +242,10 @@ Complete = Annotated[
     typer.Option("-c", "--complete", help="Queries without results count, as they do anyway."),
 ]
 Threads = Annotated[
-    int | None, typer.Option(min=1, metavar="N", help="Threads that read and compute. [default: by the cores]")
+    int | None, typer.Option(metavar="N", help="Threads that read and compute. [default: by the cores]")
 ]
 BatchRows = Annotated[
-    int | None, typer.Option(min=1, metavar="N", help="Rows that one thread holds at a time. [default: chosen]")
+    int | None, typer.Option(metavar="N", help="Rows that one thread holds at a time. [default: chosen]")
 ]
 MemoryLimit = Annotated[
     str | None,

@@ -3,7 +3,7 @@
 import functools
 from collections.abc import Mapping, Sequence
 
-from rankmeter.errors import DataError, UsageError
+from rankmeter.errors import DataError, UsageError, shortened
 from rankmeter.schema import Column, Table
 
 IGNORED = str.maketrans("", "", "_-. ")
@@ -29,7 +29,7 @@ def choose(table: Table, names: Sequence[str], chosen: Mapping[str, str], label:
         label: the input, for messages.
 
     Raises:
-        UsageError: a chosen column or role does not exist.
+        UsageError: a chosen column or role does not exist, or one column is chosen for two roles.
         DataError: a required role has no column, or a role has two.
     """
     out = _as_said(table, names, chosen, label)
@@ -37,24 +37,38 @@ def choose(table: Table, names: Sequence[str], chosen: Mapping[str, str], label:
     for column in table.columns:
         if column.name not in out and (name := _by_name(column, free, label, table)) is not None:
             out[column.name] = name
-    missing = [column for column in table.columns if column.required and column.name not in out]
-    if missing:
-        raise DataError(_missing(missing, names, label, table))
+    if any(column.required and column.name not in out for column in table.columns):
+        raise DataError(_missing(names, out, label, table))
     return out
 
 
 def _as_said(table: Table, names: Sequence[str], chosen: Mapping[str, str], label: str) -> dict[str, str]:
-    """The user's choices, checked."""
+    """The user's choices, checked: each role has one column, and each column one role."""
     roles = {column.name: column.name for column in table.columns}
     roles |= {column.name.removesuffix("s"): column.name for column in table.columns if column.many}
-    out = {}
+    out: dict[str, str] = {}
     for role, name in chosen.items():
         if role not in roles:
             raise UsageError.unknown(f"role of a column of {label}", role, roles)
         if name not in names:
-            raise UsageError(f'{label} has no column "{name}" for {role}; its columns are {", ".join(names)}')
+            raise UsageError(f'{label} has no column "{name}" for {role}; {_listed(names, {})}')
+        if roles[role] in out:
+            raise UsageError(f"{label} is given two columns for {role}: {out[roles[role]]} and {name}; leave one out")
+        if name in out.values():
+            other = next(known for known, column in out.items() if column == name)
+            raise UsageError(
+                f'the column "{name}" of {label} is given for two roles, {other} and {role}; '
+                "a column has one role, so name another column or leave one of them out"
+            )
         out[roles[role]] = name
     return out
+
+
+def _listed(names: Sequence[str], taken: Mapping[str, str]) -> str:
+    """The columns that there are, for messages, and which of them have a role already."""
+    roles = {column: f" (taken as {role})" for role, column in taken.items() if role != column}
+    shown = ", ".join(shortened(name or '""') + roles.get(name, "") for name in names)
+    return f"its columns are {shown}" if names else "it has no columns"
 
 
 def _by_name(column: Column, names: Sequence[str], label: str, table: Table) -> str | None:
@@ -73,11 +87,13 @@ def _by_name(column: Column, names: Sequence[str], label: str, table: Table) -> 
     return None
 
 
-def _missing(missing: Sequence[Column], names: Sequence[str], label: str, table: Table) -> str:
+def _missing(names: Sequence[str], taken: Mapping[str, str], label: str, table: Table) -> str:
+    """The sentence about required roles that no column has."""
+    missing = [column for column in table.columns if column.required and column.name not in taken]
     roles = " and ".join(column.name for column in missing)
     accepted = ", ".join((missing[0].name, *missing[0].names, *missing[0].last_names))
     option = "--qrels-columns" if table.name.startswith("qrels") else "--run-columns"
     return (
-        f"{label} has no column for {roles}; its columns are {', '.join(names)}. "
+        f"{label} has no column for {roles}; {_listed(names, taken)}. "
         f"Accepted for {missing[0].name}: {accepted}; or choose with {option} {missing[0].name}=COLUMN"
     )

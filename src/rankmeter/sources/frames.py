@@ -1,15 +1,21 @@
 """Inputs that are Python objects: frames of any library, Arrow streams, dicts of dicts."""
 
+import contextlib
 from collections.abc import Iterable, Mapping, Set
-from numbers import Integral
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
 
-from rankmeter.checks import INEXACT
 from rankmeter.errors import DataError, UsageError, shortened
 from rankmeter.sources.columns import folded
-from rankmeter.sources.tables import FramePart
+from rankmeter.sources.dicts import from_dicts
+from rankmeter.sources.held import refuse_arrow
+from rankmeter.sources.tables import FramePart, foreign
+
+UNREADABLE = "cannot be read as a table"
+PLAIN = "give ids as text or integers, scores, ranks and grades as numbers, and lists as lists of one of these"
+KINDS_SHOWN = 4
 
 
 def part_of(data: Any, label: str, value: str, wanted: Set[str]) -> FramePart:
@@ -23,96 +29,91 @@ def part_of(data: Any, label: str, value: str, wanted: Set[str]) -> FramePart:
 
     Raises:
         UsageError: the object is none of these.
-        DataError: a dict that does not hold dicts.
+        DataError: a dict that does not hold dicts, or a table that cannot be converted.
     """
     if isinstance(data, (pl.DataFrame, pl.LazyFrame)):
         return FramePart(data, label)
-    return FramePart(_converted(data, label, value, wanted), label)
-
-
-def _converted(data: Any, label: str, value: str, wanted: Set[str]) -> pl.DataFrame:
     if isinstance(data, Mapping):
-        return _from_dicts(data, label, value)
-    try:
-        if type(data).__module__.partition(".")[0] == "pandas":
-            return pl.DataFrame(pl.from_pandas(data[_kept(data.columns, wanted)]))
-        if hasattr(data, "column_names") and hasattr(data, "select"):
-            return pl.DataFrame(data.select(_kept(data.column_names, wanted)))
-        if hasattr(data, "__arrow_c_stream__"):
-            return pl.DataFrame(data)
-    except (pl.exceptions.PolarsError, TypeError, ValueError) as error:
-        raise DataError(f"{label}: cannot be read as a table: {error}") from error
+        return FramePart(from_dicts(data, label, value), label)
+    if type(data).__module__.partition(".")[0] == "pandas" and hasattr(data, "columns"):
+        return _from_pandas(data, label, wanted)
+    if isinstance(data, (pa.Table, pa.RecordBatch, pa.RecordBatchReader)):
+        return _from_pyarrow(data, label, wanted)
+    if hasattr(data, "__arrow_c_stream__"):
+        return _from_stream(data, label)
     raise UsageError(
-        f"{label} is a {type(data).__name__}; give a path, a Polars, pandas or Arrow table, or a dict of dicts"
+        f"{label} is an object of type {type(data).__name__}; "
+        "give a path, a Polars, pandas or Arrow table, or a dict of dicts"
     )
 
 
-def _kept(names: Iterable[Any], wanted: Set[str]) -> list[Any]:
-    return [name for name in names if folded(str(name)) in wanted]
+def _kept(names: Iterable[Any], label: str, wanted: Set[str]) -> list[Any]:
+    """The names of columns that may be needed, each of which must be there once."""
+    kept: dict[str, Any] = {}
+    for name in names:
+        if folded(str(name)) in wanted:
+            if str(name) in kept:
+                raise DataError(f'{label} has two columns called "{shortened(name)}"; give each a name of its own')
+            kept[str(name)] = name
+    return list(kept.values())
 
 
-def _from_dicts(data: Mapping[Any, Any], label: str, value: str) -> pl.DataFrame:
-    """`{query: {document: value}}` as rows; ids are all text or all integers."""
-    query_ids: list[Any] = []
-    doc_ids: list[Any] = []
-    values: list[Any] = []
-    for query_id, documents in data.items():
-        if not isinstance(documents, Mapping):
-            raise DataError(
-                f"{label}: query {query_id!r} has a {type(documents).__name__}, not a dict of document -> {value}"
-            )
-        query_ids += [query_id] * len(documents)
-        doc_ids += documents.keys()
-        values += documents.values()
-    kinds = set(map(type, values))
-    whole = {kind for kind in kinds if issubclass(kind, Integral) and not issubclass(kind, bool)}
-    wrong = {bool} & kinds if value == "score" else set()
-    if whole or wrong:  # a column of all values rounds integers beside floats, and casts booleans
-        _check_values(data, f"{label}: the {value}", whole, wrong)
-        values = [float(number) if type(number) in whole else number for number in values]
-    columns = {"query_id": _ids(query_ids), "doc_id": _ids(doc_ids)}
+def _from_pyarrow(data: Any, label: str, wanted: Set[str]) -> FramePart:
+    with foreign(label, UNREADABLE):
+        table = data.read_all() if isinstance(data, pa.RecordBatchReader) else data
+    table, names = table.select(_kept(table.schema.names, label, wanted)), table.schema.names
+    refuse_arrow(table.schema, label)
+    with foreign(label, UNREADABLE):
+        return FramePart(pl.DataFrame(table), label, names)
+
+
+def _from_stream(data: Any, label: str) -> FramePart:
     try:
-        columns[value] = pl.Series(values, dtype=None if values else pl.Float64, strict=False)
-    except (TypeError, pl.exceptions.PolarsError) as error:
-        raise DataError(f"{label}: the values must be numbers: {error}") from error
-    return pl.DataFrame(columns)
+        with foreign(label, UNREADABLE):
+            return FramePart(pl.DataFrame(data), label)
+    except DataError:
+        refuse_arrow(_schema_of(data), label)  # names the column, where that is the reason
+        raise
 
 
-def _check_values(
-    data: Mapping[Any, Mapping[Any, Any]], place: str, whole: Set[type[Any]], wrong: Set[type[Any]]
-) -> None:
-    """Refuse integers that are no float64, and values of wrong types.
-
-    Args:
-        data: `{query: {document: value}}`.
-        place: the input and what its values are, for messages.
-        whole: the types that are integers.
-        wrong: the types that are no numbers.
-    """
-    for query_id, documents in data.items():
-        for doc_id, number in documents.items():
-            if type(number) in whole and not _is_exact(int(number)):
-                rule = INEXACT
-            elif type(number) in wrong:
-                rule = "is no number; convert it"
-            else:
-                continue
-            document = f"query {shortened(query_id)} and document {shortened(doc_id)}"
-            raise DataError(f"{place} {shortened(number)} of {document} {rule}")
+def _schema_of(data: Any) -> pa.Schema:
+    """The columns of a stream; none if it has been read and does not begin anew."""
+    with contextlib.suppress(Exception):
+        return pa.RecordBatchReader.from_stream(data).schema
+    return pa.schema([])
 
 
-def _is_exact(number: int) -> bool:
-    """Whether an integer is also a float64."""
+def _from_pandas(data: Any, label: str, wanted: Set[str]) -> FramePart:
+    table = data[_kept(data.columns, label, wanted)]
+    arrow = {str(name): kind.pyarrow_dtype for name, kind in table.dtypes.items() if hasattr(kind, "pyarrow_dtype")}
+    refuse_arrow(pa.schema(arrow.items()), label)
+    names = [str(name) for name in data.columns]
     try:
-        return float(number) == number
-    except OverflowError:
-        return False
+        with foreign(label, UNREADABLE):
+            return FramePart(pl.DataFrame(pl.from_pandas(table)), label, names)
+    except DataError:
+        for name in table.columns:
+            _convert_alone(table[[name]], label)
+        raise
 
 
-def _ids(ids: list[Any]) -> pl.Series:
-    """Ids of a dict as a column; mixed integers and text become text."""
-    if all(type(key) is int for key in ids):
-        return pl.Series(ids, dtype=pl.Int64 if all(abs(key) < 2**63 for key in ids) else pl.String, strict=False)
-    if all(isinstance(key, str) or type(key) is int for key in ids):
-        return pl.Series([str(key) for key in ids], dtype=pl.String)
-    return pl.Series(ids, strict=False)
+def _convert_alone(column: Any, label: str) -> None:
+    """Refuse one column of pandas if it is the one that cannot be converted."""
+    name = column.columns[0]
+    held = f"pandas type {column.dtypes.iloc[0]}{_held(column[name])}"
+    with foreign(label, f"column {shortened(name)} ({held}) cannot be read", PLAIN):
+        pl.from_pandas(column)
+
+
+def _held(column: Any) -> str:
+    """The Python types in a column of objects."""
+    if column.dtype != object:
+        return ""
+    kinds = sorted({_kind(value) for value in column if value is not None})
+    more = " and others" if len(kinds) > KINDS_SHOWN else ""
+    return f", holds {', '.join(kinds[:KINDS_SHOWN])}{more}"
+
+
+def _kind(value: Any) -> str:
+    inner = getattr(value, "dtype", None)
+    return type(value).__name__ if inner is None else f"{type(value).__name__} of {inner}"

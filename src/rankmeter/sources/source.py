@@ -9,13 +9,14 @@ import numpy as np
 import polars as pl
 
 from rankmeter.checks import check_key, conform
-from rankmeter.errors import DataError, UsageError
+from rankmeter.errors import DataError
 from rankmeter.parallel import in_order
 from rankmeter.schema import LABELLED, QRELS, QRELS_LISTS, QUERIES, RUN_LISTS, RUN_TABLE, SUBTOPIC_QRELS, Table
 from rankmeter.sources.base import Batch, Part
 from rankmeter.sources.columns import choose, folded
 from rankmeter.sources.frames import part_of
-from rankmeter.sources.paths import KNOWN, File, find_files, format_of
+from rankmeter.sources.held import refuse_polars
+from rankmeter.sources.paths import File, find_files, format_of
 from rankmeter.sources.tables import ParquetPart, open_arrow
 from rankmeter.sources.text import open_text
 
@@ -196,8 +197,6 @@ def _files(label: str, spec: Spec) -> list[tuple[File, str]]:
     Raises:
         DataError: there are several formats.
     """
-    if spec.format is not None and spec.format not in KNOWN:
-        raise UsageError.unknown("format", spec.format, KNOWN)
     files = [File(Path("-"))] if label == "-" else find_files(label)
     kinds = [spec.format or ("trec" if label == "-" else format_of(file.path)) for file in files]
     other = next((n for n, kind in enumerate(kinds) if kind != kinds[0]), None)
@@ -239,11 +238,12 @@ def _with_columns(label: str, spec: Spec, parts: list[tuple[Part, Keys]]) -> Sou
     columns |= {name: name for name in spec.extra if name in schema and name not in columns}
     if any(part.first_tag() is not None for part, _ in parts):
         columns["tag"] = "tag"
-    for part, part_keys in parts[1:]:
-        names = {*part.schema(), *dict(part_keys)}
+    for part, part_keys in parts:
+        types = {**dict.fromkeys(dict(part_keys), pl.String()), **part.schema()}
         for name in columns.values():
-            if name not in names:
+            if name not in types:
                 raise DataError(f'{part.label} has no column "{name}", which {first.label} has; every part needs it')
+            refuse_polars(types[name], part.label, name)
     return Source(label, table, tuple(parts), columns, spec.nan)
 
 
