@@ -65,7 +65,7 @@ def test_refresh_writes_both_pages(tmp_path):
     (tmp_path / "README.md").write_text(f"before\n{catalogue.BEGIN}\nold\n{catalogue.END}\nafter\n", encoding="utf-8")
     catalogue.refresh(tmp_path)
     assert read(tmp_path / "docs" / "measures.md") == catalogue.page()
-    assert read(tmp_path / "README.md").startswith(f"before\n{catalogue.BEGIN}\n| measure |")
+    assert read(tmp_path / "README.md").startswith(f"before\n{catalogue.BEGIN}\n| measures |")
     assert read(tmp_path / "README.md").endswith(f"|\n{catalogue.END}\nafter\n")
 
 

@@ -1,4 +1,4 @@
-"""Counts: how much was judged, retrieved and found."""
+"""Counts: how much was retrieved, is relevant and was found."""
 
 import math
 

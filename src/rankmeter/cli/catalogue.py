@@ -70,6 +70,18 @@ def overview() -> Sheet:
     return Sheet("", ("measure", "aliases", "trec_eval", "what it is"), rows, texts=4, fixed=3)
 
 
+def families() -> Sheet:
+    """The measures by what they look at, one family a row."""
+    from rankmeter.catalogue import MEASURES
+
+    members: dict[str, list[str]] = {}
+    for measure in MEASURES.values():
+        module = sys.modules[measure.kernel.__module__]
+        members.setdefault((module.__doc__ or "").splitlines()[0].rstrip("."), []).append(measure.name)
+    rows = tuple((", ".join(f"`{name}`" for name in names), family) for family, names in members.items())
+    return Sheet("", ("measures", "what they look at"), rows, texts=2, fixed=2)
+
+
 def suites() -> list[str]:
     """The suites, one a line: name, then the measures it stands for."""
     from rankmeter.catalogue import SUITES
@@ -243,7 +255,7 @@ def with_table(readme: str) -> str:
     if BEGIN not in readme or END not in readme:
         raise UsageError(f"the README lacks the lines {BEGIN} and {END}")
     before, _, rest = readme.partition(BEGIN)
-    return f"{before}{BEGIN}\n{markdown(overview())}\n{END}{rest.partition(END)[2]}"
+    return f"{before}{BEGIN}\n{markdown(families())}\n{END}{rest.partition(END)[2]}"
 
 
 def refresh(folder: Path) -> None:
