@@ -157,6 +157,50 @@ BAD = {
         '{"query_id":"q0","doc_ids":["a"],"scores":[1]}\n{"query_id":"q1","doc_ids":["a","b"],"scores":[1]}\n',
         *("r.jsonl row 2 ", "q1", "2", "1", "equally long"),
     ),
+    "JSONL, integer that a fraction elsewhere would change": run(
+        "r.jsonl",
+        '{"query_id":"q1","doc_id":"a","score":2.5}\n\n{"query_id":"q1","doc_id":"b","score":9007199254740993}\n',
+        *("r.jsonl row 3", "column score", "9007199254740993", "float64"),
+    ),
+    "JSONL, such an integer in a list": run(
+        "r.jsonl",
+        '{"query_id":"q1","doc_ids":["a","b"],"scores":[9007199254740993,2.5]}\n',
+        *("r.jsonl row 1", "column scores", "9007199254740993"),
+    ),
+    "JSONL, such a grade": qrels(
+        "q.jsonl",
+        '{"query_id":"q1","doc_id":"a","grade":0.5}\n{"query_id":"q1","doc_id":"b","grade":9007199254740993}\n',
+        *("q.jsonl row 2", "column grade", "9007199254740993"),
+    ),
+    **{
+        f"JSONL, {value} as id beside text{' in a list' * many}": run(
+            "r.jsonl",
+            f'{{"query_id":"q1","doc_ids":["b",{value}],"scores":[2,1]}}\n'
+            if many
+            else f'{{"query_id":"q1","doc_id":"b","score":2}}\n{{"query_id":"q1","doc_id":{value},"score":1}}\n',
+            *(f"row {1 if many else 2}", f"doc_id{'s' * many}", "1000.0" if value == "1e3" else value),
+        )
+        for value in ("1.0", "1e3", "true", '{"a": 1}', '["a"]')
+        for many in (False, True)
+    },
+    "JSONL, text among scores": run(
+        "r.jsonl",
+        '{"query_id":"q1","doc_id":"a","score":1}\n{"query_id":"q1","doc_id":"b","score":"high"}\n',
+        *("r.jsonl", "score"),
+    ),
+    "JSONL, a list where others have a value": run(
+        "r.jsonl",
+        '{"query_id":"q1","doc_id":"a","score":1}\n{"query_id":"q1","doc_id":"b","score":[2]}\n',
+        *("r.jsonl row 2", "column score", "a list"),
+    ),
+    **{
+        f"{suffix}, only blank lines{' and comments' * comment}": kind(
+            f"x.{suffix}", "\n\n" + "# none\n" * comment, f"x.{suffix}"
+        )
+        for suffix in ("trec", "csv", "tsv", "jsonl")
+        for comment in ((True, False) if suffix == "trec" else (False,))
+        for kind in (qrels,)
+    },
     # tables
     "no Parquet": run("r.parquet", "text\n", "r.parquet", "not a Parquet file"),
     "cut Parquet": run("r.parquet", damaged(RUN_FRAME, ".parquet", lambda b: b[:-20]), "r.parquet", "truncated"),

@@ -20,6 +20,7 @@ from rankmeter.errors import DataError, StorageError, shortened
 from rankmeter.fields import Array, Fields, Shape
 from rankmeter.sources.base import Batch
 from rankmeter.sources.compressed import QUOTE, Chunk, chunks, has_mark, label_of, read_all
+from rankmeter.sources.json_types import Changed, first_changed, first_clash
 
 TREC = {
     "trec-qrels": ("query_id", "iteration", "doc_id", "grade"),
@@ -298,6 +299,8 @@ class JsonPart(TextPart):
     def _frame(self, chunk: Chunk, columns: Sequence[str]) -> pl.DataFrame:
         """The asked columns; one that no object of the chunk has is all null."""
         frame = self._parsed(chunk)
+        if changed := first_changed(frame, columns, chunk.data):
+            raise self._wrong_value(chunk, changed)
         absent = [pl.Series(name, [None] * frame.height, pl.Null) for name in columns if name not in frame.columns]
         return frame.with_columns(absent).select(columns)
 
@@ -328,9 +331,15 @@ class JsonPart(TextPart):
             if wrong := _why_no_object(line):
                 return self._wrong_object(number, line, wrong)
         odd = _unreadable(lines)
+        if odd is None and (clash := first_clash(lines)):
+            return self._wrong_value(chunk, clash)
         if odd is None:
             return DataError(f"{self.label}: the lines do not fit together: {reason}")
         return self._wrong_object(chunk.first_line + odd, lines[odd], f"cannot be read ({reason})")
+
+    def _wrong_value(self, chunk: Chunk, wrong: Changed) -> DataError:
+        row, value = chunk.first_line + wrong.line, shortened(json.dumps(wrong.value, ensure_ascii=False))
+        return DataError(f"{self.label} row {row}, column {shortened(wrong.key)}: {value} {wrong.rule}")
 
     def _wrong_object(self, number: int, line: bytes, wrong: str) -> DataError:
         return DataError(f'{self.label} row {number}: {wrong}; the line reads "{_shown(line)}"')
