@@ -12,6 +12,7 @@ import sys
 import time
 from pathlib import Path
 
+import inputs
 import polars as pl
 import pytest
 from typer.main import get_command
@@ -399,6 +400,27 @@ def test_a_closed_pipe_is_fine(arguments):
     done = process(*arguments, stdout=writer)
     os.close(writer)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+WARNS = "evaluate q.trec r.trec -m P@50"
+"""A command that prints a warning and a result."""
+
+
+@pytest.mark.parametrize(
+    ("redirection", "code"),
+    [("<&-", 0), ("2>&-", 0), ("2>/dev/full", 0), (">&-", 4), (">/dev/full", 4), (">&- 2>&-", 4), ("<&- >&- 2>&-", 4)],
+)
+def test_streams_that_are_closed_or_full(redirection, code, tmp_path):
+    (tmp_path / "q.trec").write_text("q 0 a 1\n", encoding="utf-8")
+    (tmp_path / "r.trec").write_text("q Q0 a 1 1 t\n", encoding="utf-8")
+    command = f"{sys.executable} -m rankmeter {WARNS} --per-query out.csv {redirection}"
+    done = subprocess.run(command, shell=True, cwd=tmp_path, env=inputs.environment(), capture_output=True, check=False)
+    assert done.returncode == code, done.stderr
+    assert (tmp_path / "out.csv").read_text(encoding="utf-8").startswith("run,query_id")
+    if code == 0:
+        assert b"P@50" in done.stdout
+    elif "2>" not in redirection:
+        assert b"rankmeter: error: standard output: " in done.stderr
 
 
 def test_an_ascii_terminal_gets_escapes(folder):

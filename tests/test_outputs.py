@@ -119,6 +119,27 @@ def test_metadata(table, suffix, result, tmp_path):
     assert metadata["rankmeter"]
 
 
+@pytest.mark.parametrize("suffix", [".parquet", ".csv"])
+def test_a_link_stays_one_and_its_file_is_written(suffix, tmp_path):
+    (tmp_path / "deep").mkdir()
+    link, target = tmp_path / f"link{suffix}", tmp_path / "deep" / f"file{suffix}"
+    link.symlink_to(target)
+    result = rankmeter.evaluate(SMALL.qrels, SMALL.run, "RR")
+    for _ in range(2):
+        result.write_per_query(link)
+        assert link.is_symlink()
+        assert READERS[suffix](target).height == result.per_query.height
+    assert [path.name for path in (tmp_path / "deep").iterdir()] == [target.name]
+
+
+def test_a_pipe_is_written_into(tmp_path):
+    os.mkfifo(tmp_path / "pipe.csv")
+    with subprocess.Popen(["cat", tmp_path / "pipe.csv"], stdout=subprocess.PIPE) as reader:
+        rankmeter.evaluate(SMALL.qrels, SMALL.run, "RR").write_per_query(tmp_path / "pipe.csv")
+        assert reader.communicate(timeout=30)[0].startswith(b"run,query_id")
+    assert stat.S_ISFIFO((tmp_path / "pipe.csv").stat().st_mode)
+
+
 def test_files_name_no_paths_and_no_times(tmp_path):
     SMALL.run.write_parquet(tmp_path / "unique-name.parquet")
     files = []
@@ -192,7 +213,7 @@ def test_markdown_cells_are_one_cell_each(value, printed, tmp_path, capsys):
     text = capsys.readouterr().out if printed else rankmeter.evaluate(*paths, "RR", by="part").show()
     (line,) = [line for line in text.splitlines() if line.startswith("| ") and "1.0" in line and "all" not in line][-1:]
     cells = [cell.strip() for cell in re.split(r"(?<!\\)(?:\\\\)*\|", line.replace("\\\\", "\1"))[1:-1]]
-    assert len(cells) == (3 if printed else 6)
+    assert len(cells) == (3 if printed else 7)
     shown = value.replace("\r", "\\r").replace("\n", "\\n") if printed else value.replace("\r", " ").replace("\n", " ")
     assert cells[0 if printed else 1].replace("\\|", "|").replace("\1", "\\") == shown
 

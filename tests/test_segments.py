@@ -1,5 +1,10 @@
 """Segments: from the queries table, the qrels, the run or a hive key, in that order."""
 
+import datetime
+import decimal
+import json
+import math
+
 import polars as pl
 import pytest
 
@@ -309,3 +314,44 @@ def test_a_segment_of_the_run_may_have_any_other_name(name, order):
 @pytest.mark.parametrize("name", ["query", "input", "tag", "scores", "label and more", "\t", " group"])
 def test_a_segment_of_the_qrels_may_have_any_other_name(name):
     assert groups(measured(marked(QRELS, name), by=name), name) == EXPECTED
+
+
+@pytest.mark.parametrize("form", ["json", "csv", "tsv", "markdown"])
+@pytest.mark.parametrize("side", ["qrels", "queries"])
+def test_what_is_no_number_is_a_missing_segment(form, side, tmp_path, capsys):
+    values = pl.DataFrame({"query_id": list(RR), "size": [math.nan, math.nan, 1.5, None]})
+    judged = QRELS.join(values, on="query_id", how="left") if side == "qrels" else QRELS
+    for name, frame in {"q": judged, "r": RUN, "v": values}.items():
+        frame.write_parquet(tmp_path / f"{name}.parquet")
+    q, r, v = (str(tmp_path / f"{name}.parquet") for name in "qrv")
+    words = ["evaluate", q, r, "-m", "RR", "--by", "size", "--format", form, "-q"]
+    assert main([*words, *(["--queries", v] if side == "queries" else [])]) == 0
+    out = capsys.readouterr().out
+    assert "NaN" not in out
+    if form == "json":
+        groups_found = json.loads(out, parse_constant=pytest.fail)["runs"][0]["groups"]
+        assert [group["group"] for group in groups_found] == [{}, {"size": 1.5}, {"size": None}]
+
+
+def test_the_summary_tells_everything_from_a_missing_segment():
+    result = measured(marked(QRELS, values=dict.fromkeys(RR)), by="market")
+    assert result.summary.select("market", "n_queries", "all_queries").rows() == [(None, 4, True), (None, 4, False)]
+
+
+@pytest.mark.parametrize("value", [[1], {"a": 1}, b"a", datetime.timedelta(1), math.inf])
+def test_segments_of_other_types_are_refused(value):
+    with pytest.raises(DataError, match="odd"):
+        measured(QRELS.with_columns(pl.Series("odd", [value] * QRELS.height)), by="odd")
+
+
+DAY = datetime.date(2024, 5, 6)
+
+
+@pytest.mark.parametrize("value", [1, True, DAY, datetime.datetime(2024, 5, 6, 7), decimal.Decimal("1.5")])
+@pytest.mark.parametrize("form", ["json", "csv", "markdown", "table"])
+def test_segments_of_many_types(value, form, tmp_path, capsys):
+    QRELS.with_columns(pl.Series("odd", [value] * QRELS.height)).write_parquet(tmp_path / "q.parquet")
+    RUN.write_parquet(tmp_path / "r.parquet")
+    words = [str(tmp_path / "q.parquet"), str(tmp_path / "r.parquet"), "-m", "RR", "--by", "odd", "--format", form]
+    assert main(["evaluate", *words]) == 0
+    assert str(value).split()[0].lower() in capsys.readouterr().out.lower()

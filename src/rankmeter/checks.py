@@ -144,7 +144,8 @@ def conform(
     rows = _Rows(frame, columns, batch, lambda position: position, nan=nan)
     known = {column.name: column for column in table.columns}
     typed = {
-        role: rows.typed(frame[name], known[role]) if role in known else frame[name] for role, name in columns.items()
+        role: rows.typed(frame[name], known[role]) if role in known else rows.segment(frame[name])
+        for role, name in columns.items()
     }
     return pl.DataFrame([series.alias(role) for role, series in typed.items()])
 
@@ -177,6 +178,14 @@ class _Rows:
         if not column.nullable and typed.null_count():
             self.refuse(typed.is_null(), series, "is null; every row needs a value, so drop or mend these rows")
         return typed
+
+    def segment(self, series: pl.Series) -> pl.Series:
+        """One column that is no role: what is not a number there is missing, and what has no end is refused."""
+        if not series.dtype.is_float():
+            return series
+        if (endless := series.is_infinite()).any():
+            self.refuse(endless, series, "is infinite; a segment is a value that can be named, so mend these rows")
+        return series.fill_nan(None)
 
     def _lists(self, series: pl.Series, column: Column) -> pl.Series:
         """A list column with its items in the type of the role; a null list is refused, a null item too."""

@@ -117,13 +117,22 @@ class Result:
     def summary(self) -> pl.DataFrame:
         """One row per run, group and measure; see the table `summary`. All queries come first, segments null."""
         rows = [
-            {"run": run, **dict.fromkeys(self.by), **key, "measure": name, "n_queries": n, **values}
+            {
+                "run": run,
+                **dict.fromkeys(self.by),
+                **key,
+                "measure": name,
+                "n_queries": n,
+                **values,
+                "all_queries": not key,
+            }
             for run in self.runs
             for key, n, measures in self.groups(run)
             for name, values in measures.items()
         ]
         types: dict[str, Any] = {"run": pl.String, **dict(self._segments.schema), "measure": pl.String}
-        return pl.DataFrame(rows, schema={**types, "n_queries": pl.Int64, "mean": pl.Float64, "sum": pl.Float64})
+        types |= {"n_queries": pl.Int64, "mean": pl.Float64, "sum": pl.Float64, "all_queries": pl.Boolean}
+        return pl.DataFrame(rows, schema=types)
 
     @property
     def per_query(self) -> pl.DataFrame:

@@ -229,6 +229,7 @@ SUMMARY = Table(
         Column("n_queries", ("integer",), "Queries that count."),
         Column("mean", ("float",), "Mean over the queries, from their exact sum.", nullable=True),
         Column("sum", ("float",), "Exact sum over the queries, rounded once; null for products.", nullable=True),
+        Column("all_queries", ("boolean",), "Whether the row is over all queries, and not one of a segment."),
     ),
     ("run", "measure"),
     "The `--by` columns stand behind `run`.",

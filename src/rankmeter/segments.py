@@ -53,13 +53,31 @@ def _has(source: Source, name: str, *, judged: bool) -> bool:
 
     Raises:
         UsageError: the name is a role of its rows, and so not the same in all rows of a query.
+        DataError: it has a type that a segment cannot have.
     """
     if name in source.columns and source.table is not QUERIES and name in ROLES[judged]:
         raise UsageError(
             f"the column {source.columns[name]} of {source.label} is the {name} of each row and no segment; "
             f'name another column, or give "{name}" per query in a queries table (--queries)'
         )
+    if name in source.columns:
+        _check_type(source, source.columns[name])
     return name in source.columns
+
+
+def _check_type(source: Source, column: str) -> None:
+    """Refuse values that have no name of their own in every output.
+
+    Raises:
+        DataError: naming the column and its type.
+    """
+    for part, _ in source.parts:
+        kind = part.schema().get(column, pl.String())
+        if kind.is_nested() or kind in (pl.Binary, pl.Duration):
+            raise DataError(
+                f"{part.label}: column {column} has type {kind}; a segment is text, a number, a date or a boolean, so "
+                "convert the column"
+            )
 
 
 class Segments:

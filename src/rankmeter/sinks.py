@@ -56,7 +56,11 @@ def whole_file(path: str | Path) -> Iterator[IO[bytes]]:
     Raises:
         StorageError: it cannot be written; what stood at `path` is untouched.
     """
-    target = Path(path)
+    target = Path(path).resolve()  # where a link leads, so that it stays one
+    if target.exists() and not target.is_file():
+        with _opened(target, path) as file:
+            yield file
+        return
     try:
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=TEMPORARY)
     except OSError as error:
@@ -73,6 +77,20 @@ def whole_file(path: str | Path) -> Iterator[IO[bytes]]:
         raise StorageError.unwritable(path, error) from error
     finally:
         Path(name).unlink(missing_ok=True)
+
+
+@contextmanager
+def _opened(target: Path, path: str | Path) -> Iterator[IO[bytes]]:
+    """A pipe or a device, which is written into, and is not replaced.
+
+    Raises:
+        StorageError: it cannot be written.
+    """
+    try:
+        with target.open("wb") as file:
+            yield file
+    except OSError as error:
+        raise StorageError.unwritable(path, error) from error
 
 
 def _usual_mode(target: Path) -> int:

@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import io
 import os
 import signal
 import sys
@@ -34,6 +35,7 @@ class _Terminated(BaseException):
 
 def guarded(work: Callable[[], Any], session: Session) -> int:
     """Do the work; whatever ends it becomes an exit code, and an error one sentence on standard error."""
+    _open_streams()
     _make_writable(sys.stdout)
     _make_writable(sys.stderr)
     try:
@@ -54,10 +56,40 @@ def guarded(work: Callable[[], Any], session: Session) -> int:
 
 
 def say(kind: str, message: object) -> None:
-    """One message on standard error, as `rankmeter: KIND: MESSAGE`."""
-    with contextlib.suppress(BrokenPipeError):
+    """One message on standard error, as `rankmeter: KIND: MESSAGE`; where nobody can hear it, the work goes on."""
+    try:
         sys.stderr.write(f"rankmeter: {kind}: {message}\n")
         sys.stderr.flush()
+    except OSError:
+        _into_nothing(sys.stderr)
+
+
+class _Closed(io.TextIOBase):
+    """Standard output that was closed before the start: what is printed is an error, and not lost."""
+
+    def write(self, _: str) -> int:
+        """Nothing can be written."""
+        raise OSError(errno.EBADF, "is closed, so the results cannot be printed", "standard output")
+
+
+def _open_streams() -> None:
+    """Put something in the place of streams that were closed before the start, so that no file takes their numbers."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest number that is free
+    sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: SIM115, PTH123  # open until the end
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123  # likewise
+    sys.stdout = sys.stdout or _Closed()
+
+
+def _into_nothing(stream: Any) -> None:
+    """Let what is still buffered go nowhere, so that nothing fails at exit."""
+    with contextlib.suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
 
 
 def _make_writable(stream: Any) -> None:  # whatever stands in for a stream
@@ -91,11 +123,8 @@ def _after_exit(stop: SystemExit) -> int:
 
 
 def _after_closed_pipe() -> int:
-    """The reader has seen enough; what is still buffered goes nowhere, so that nothing fails at exit."""
-    with contextlib.suppress(OSError, ValueError):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)
+    """The reader has seen enough."""
+    _into_nothing(sys.stdout)
     return 0
 
 
