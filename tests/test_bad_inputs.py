@@ -1,7 +1,9 @@
 """Damaged inputs: each ends with its exit code, a message that says where and what, and no output."""
 
+import bz2
 import datetime
 import gzip
+import lzma
 from dataclasses import dataclass, field
 
 import inputs
@@ -200,6 +202,15 @@ BAD = {
         for suffix in ("trec", "csv", "tsv", "jsonl")
         for comment in ((True, False) if suffix == "trec" else (False,))
         for kind in (qrels,)
+    },
+    **{
+        f"{name} file": run(f"r.{suffix}", data, f"r.{suffix} is compressed with {name}", "gzip or zstd")
+        for name, suffix, data in (
+            ("bzip2", "trec.bz2", bz2.compress(RUN.encode())),
+            ("xz", "csv", lzma.compress(RUN.encode())),
+            ("lz4", "jsonl", b"\x04\x22\x4d\x18" + RUN.encode()),
+            ("zip", "tsv", b"PK\x03\x04" + RUN.encode()),
+        )
     },
     # tables
     "no Parquet": run("r.parquet", "text\n", "r.parquet", "not a Parquet file"),

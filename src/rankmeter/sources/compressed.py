@@ -15,6 +15,9 @@ from rankmeter.errors import DataError, StorageError
 from rankmeter.fields import count_lines
 
 MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+UNREAD = {b"BZh": "bzip2", b"\xfd7zX": "xz", b"\x04\x22\x4d\x18": "lz4", b"PK\x03\x04": "zip"}
+"""First bytes of files that are compressed in ways that are not read."""
+
 SKIPPABLE = b"\x2a\x4d\x18"
 """Bytes 2 to 4 of a zstd frame without data, which parallel compressors write first."""
 
@@ -130,6 +133,12 @@ def _opened(path: str, held: bytes | None) -> IO[bytes] | Any:
     stream: IO[bytes] = BytesIO(held) if held is not None else Path(path).open("rb")  # noqa: SIM115  # the caller closes
     start = stream.read(4)
     stream.seek(0)
+    unread = next((name for magic, name in UNREAD.items() if start.startswith(magic)), None)
+    if unread is not None:
+        stream.close()
+        raise DataError(
+            f"{label_of(path)} is compressed with {unread}, which is not read; decompress it, or use gzip or zstd"
+        )
     codec = next((codec for magic, codec in MAGIC.items() if start.startswith(magic)), None)
     if start[1:] == SKIPPABLE and start[0] >> 4 == 5:
         codec = "zstd"
