@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 
 from rankmeter.bounds import extents, rearrange
+from rankmeter.conflicts import is_own
 from rankmeter.conventions import Rules
 from rankmeter.ids import Array
-from rankmeter.qrels import is_own
 from rankmeter.ranking import Hits, RankedLists
 
 BOUNDS = ("best", "worst")

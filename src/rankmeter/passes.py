@@ -17,12 +17,13 @@ import polars as pl
 
 from rankmeter.adjust import adjusted, without_own, without_repeats
 from rankmeter.checks import Notice, Tally, check_lengths
+from rankmeter.conflicts import per_query
 from rankmeter.conventions import Rules
 from rankmeter.errors import DataError, shortened
 from rankmeter.ids import Share, compact, list_heads
 from rankmeter.limits import Budget
 from rankmeter.parallel import in_order
-from rankmeter.qrels import QrelsIndex, per_query
+from rankmeter.qrels import QrelsIndex
 from rankmeter.ranking import Matcher, Order, RankedLists, Repeat, contradictions, flat_lists, nested_lists
 from rankmeter.request import Resources
 from rankmeter.segments import Segments

@@ -16,11 +16,11 @@ import polars as pl
 
 from rankmeter import dealing
 from rankmeter.checks import check_lengths
+from rankmeter.conflicts import two_values
 from rankmeter.errors import DataError, StorageError, shortened
 from rankmeter.ids import Held, list_heads
 from rankmeter.parallel import in_order
 from rankmeter.passes import Pass
-from rankmeter.qrels import two_values
 from rankmeter.ranking import RankedLists, falling
 from rankmeter.sources.base import Batch
 from rankmeter.sources.source import PIECE, Source

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
+from rankmeter.conflicts import per_query, two_values
 from rankmeter.errors import DataError, UsageError
 from rankmeter.ids import Array, list_heads
-from rankmeter.qrels import QrelsIndex, per_query, two_values
+from rankmeter.qrels import QrelsIndex
 from rankmeter.request import Request
 from rankmeter.schema import PER_QUERY, QRELS, QRELS_LISTS, QUERIES, RUN_LISTS, RUN_TABLE, SUMMARY
 from rankmeter.sources.source import Source

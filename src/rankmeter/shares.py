@@ -12,9 +12,10 @@ import numpy as np
 import polars as pl
 
 from rankmeter.checks import EXAMPLES, Notice
+from rankmeter.conflicts import judgement_notice
 from rankmeter.ids import IdColumn, byte_order
 from rankmeter.passes import Pass
-from rankmeter.qrels import QrelsIndex, judgement_notice
+from rankmeter.qrels import QrelsIndex
 from rankmeter.store import RunValues
 
 Array = np.ndarray[Any, Any]
