@@ -19,7 +19,7 @@ from rankmeter.api import Options
 from rankmeter.cli import app, catalogue, main
 from rankmeter.conventions import Rules
 from rankmeter.demo import write_sample
-from rankmeter.notices import COUNTED
+from rankmeter.checks.notices import COUNTED
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"

@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankmeter.checks import Notice
+from rankmeter.checks.repeats import CONFLICT
+from rankmeter.checks.tally import Notice
 from rankmeter.conventions import Rules
-from rankmeter.errors import SHOWN, DataError, shortened
+from rankmeter.errors import DataError, RefusedRowsError, shortened
 from rankmeter.sources.source import Source
 
 Array = np.ndarray[Any, Any]
@@ -34,7 +35,7 @@ def settled(
     grade = frame["grade"].to_numpy()
     conflicts = repeated[grade[repeated] != grade[first[repeated]]]
     if len(conflicts) and rules.qrels_conflicts == "error":
-        raise _conflict([(int(first[j]), int(j)) for j in conflicts[:SHOWN]], len(conflicts), place)
+        raise RefusedRowsError(f"{place.label}: {len(conflicts)} {CONFLICT}", "conflicting-judgements")
     keep = np.ones(len(first), bool)
     keep[repeated] = False
     notices = []
@@ -63,13 +64,6 @@ def _settled(grade: Array, first: Array, repeated: Array, rule: str) -> Array:
     return out
 
 
-def _conflict(pairs: list[tuple[int, int]], count: int, place: "Places") -> DataError:
-    """The error for judgements that contradict each other."""
-    rule = "the grades differ; keep one judgement for each query and document, or choose with --qrels-conflicts"
-    more = f"\n… and {count - len(pairs)} more" if count > len(pairs) else ""
-    return DataError("\n".join(place.sentence(a, b, rule) for a, b in pairs) + more)
-
-
 ABOUT_JUDGEMENTS = {
     "repeated-judgements": "repeated judgement{s} counted once",
     "conflicting-judgements": "conflicting judgement{s} settled",
@@ -85,9 +79,14 @@ def judgement_notice(code: str, count: int, examples: tuple[str, ...]) -> Notice
 
 
 class Places:
-    """Where judgements come from, for messages: `rows` has the row of each in the source (None: they are all rows)."""
+    """Where judgements come from, for messages: `rows` has the row of each in the source (None: they are all rows).
+
+    Attributes:
+        label: the source.
+    """
 
     def __init__(self, frame: pl.DataFrame, source: Source, rows: Array | None) -> None:
+        self.label = source.label
         self._frame = frame
         self._source = source
         self._rows = rows
@@ -134,7 +133,9 @@ def per_query(frame: pl.DataFrame, offsets: Array, label: str) -> pl.DataFrame:
         changed[offsets[:-1]] = False
         if changed.any():
             row = int(np.flatnonzero(changed)[0])
-            raise DataError(two_values(label, name, frame["query_id"][row], series[row - 1], series[row]))
+            raise DataError(
+                two_values(label, name, frame["query_id"][row], series[row - 1], series[row]), "two-segments"
+            )
     return heads.drop("query_id")
 
 

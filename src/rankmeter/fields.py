@@ -38,7 +38,7 @@ class Fields(NamedTuple):
         begin: int32, one row per data line, one column per field; -1 for a field that is absent (null).
         end: int32, likewise.
         line: int32, the line of each row, from 0.
-        wrong: int64, the first line with another number of fields (or -1), that number, where it begins.
+        wrong: int64, one row per line with another number of fields: the line, that number, where it begins.
     """
 
     begin: Array
@@ -53,7 +53,7 @@ def room(lines: int, shape: Shape) -> Fields:
         np.empty((lines + 1, shape.fields), np.int32),
         np.empty((lines + 1, shape.fields), np.int32),
         np.empty(lines + 1, np.int32),
-        np.full(3, -1, np.int64),
+        np.empty((lines + 1, 3), np.int64),  # memory that is not touched costs nothing
     )
 
 
@@ -67,12 +67,12 @@ def count_lines(data: Any) -> int:
 
 
 @compiled
-def find_blanks(data: Any, shape: Any, found: Any) -> int:
-    """Cut lines at runs of spaces and tabs; returns the number of data lines, stops at the first wrong one.
+def find_blanks(data: Any, shape: Any, found: Any) -> Any:
+    """Cut lines at runs of spaces and tabs; returns the numbers of data lines and of wrong ones.
 
     Lines without a field and those that begin with `#` are no data.
     """
-    row = line = start = begin = count = 0
+    row = wrong = line = start = begin = count = 0
     size = len(data)
     for i in range(size + 1):
         byte = data[i] if i < size else NEWLINE
@@ -90,22 +90,31 @@ def find_blanks(data: Any, shape: Any, found: Any) -> int:
         if byte == NEWLINE:
             is_data = count > 0 and data[start] != HASH
             if is_data and (count < shape.fields or (count > shape.fields and not shape.rest)):
-                found.wrong[0], found.wrong[1], found.wrong[2] = line, count, start
-                return row
+                note_wrong(found.wrong, wrong, line, count, start)
+                wrong += 1
+                is_data = False
             found.line[row] = line
             row += is_data
             line += 1
             start, count = i + 1, 0
-    return row
+    return row, wrong
+
+
+@callable_compiled
+def note_wrong(out: Any, place: Any, line: Any, count: Any, start: Any) -> None:
+    """Remember a wrong line: its number, how many fields it has, where it begins."""
+    out[place, 0] = line
+    out[place, 1] = count
+    out[place, 2] = start
 
 
 @compiled
-def find_separated(data: Any, shape: Any, found: Any) -> int:
-    """Cut lines at single separators; returns the number of data lines, stops at the first wrong one.
+def find_separated(data: Any, shape: Any, found: Any) -> Any:
+    """Cut lines at single separators; returns the numbers of data lines and of wrong ones.
 
     Empty lines are no data, and empty fields are absent.
     """
-    row = line = start = begin = count = 0
+    row = wrong = line = start = begin = count = 0
     size = len(data)
     for i in range(size + 1):
         byte = data[i] if i < size else NEWLINE
@@ -120,34 +129,36 @@ def find_separated(data: Any, shape: Any, found: Any) -> int:
         if byte == NEWLINE:
             if count > 1 or end > start:
                 if count != shape.fields:
-                    found.wrong[0], found.wrong[1], found.wrong[2] = line, count, start
-                    return row
-                found.line[row] = line
-                row += 1
+                    note_wrong(found.wrong, wrong, line, count, start)
+                    wrong += 1
+                else:
+                    found.line[row] = line
+                    row += 1
             line += 1
             start, count = i + 1, 0
-    return row
+    return row, wrong
 
 
 @compiled
-def find_quoted(data: Any, shape: Any, found: Any) -> int:
+def find_quoted(data: Any, shape: Any, found: Any) -> Any:
     """Cut lines as `find_separated` does, where fields may stand in quotes (RFC 4180).
 
     Doubled quotes inside quoted fields are made single in place, so `data` changes. A field of two quotes is absent
-    too: writers that quote everything have no other way to leave one out.
+    too: writers that quote everything have no other way to leave one out. Where quotes are wrong, the next row begins
+    with the next line.
     """
-    row = line = i = 0
+    row = wrong = line = i = 0
     size = len(data)
     while i < size:
-        start, count, breaks, more = i, 0, 0, True
+        start, count, breaks, more, end = i, 0, 0, True, 0
         while more:
             quoted = i < size and data[i] == QUOTE
             begin, end, stop, inner = (
                 quoted_field(data, i, shape.separator) if quoted else plain_field(data, i, shape.separator)
             )
             if stop < 0:
-                found.wrong[0], found.wrong[1], found.wrong[2] = line, stop, start
-                return row
+                count, breaks, i = stop, 0, line_end(data, start) + 1
+                break
             if count < shape.fields:
                 found.begin[row, count] = begin
                 found.end[row, count] = end
@@ -155,14 +166,22 @@ def find_quoted(data: Any, shape: Any, found: Any) -> int:
             breaks += inner
             more = stop < size and data[stop] != NEWLINE
             i = stop + 1
-        blank = count == 1 and end < 0 and stop < start + 2
+        blank = count == 1 and end < 0 and i < start + 3
         if count != shape.fields and not blank:
-            found.wrong[0], found.wrong[1], found.wrong[2] = line, count, start
-            return row
+            note_wrong(found.wrong, wrong, line, count, start)
+            wrong += 1
         found.line[row] = line
-        row += not blank
+        row += count == shape.fields and not blank
         line += 1 + breaks
-    return row
+    return row, wrong
+
+
+@callable_compiled
+def line_end(data: Any, i: Any) -> Any:
+    """Where the line ends that holds a position."""
+    while i < len(data) and data[i] != NEWLINE:
+        i += 1
+    return i
 
 
 @callable_compiled

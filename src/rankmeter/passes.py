@@ -16,10 +16,11 @@ import numpy as np
 import polars as pl
 
 from rankmeter.adjust import adjusted, without_own, without_repeats
-from rankmeter.checks import Notice, Tally, check_lengths
+from rankmeter.checks.repeats import repeated_document
+from rankmeter.checks.tally import Notice, Tally
 from rankmeter.conflicts import per_query
 from rankmeter.conventions import Rules
-from rankmeter.errors import DataError, shortened
+from rankmeter.errors import RefusedRowsError
 from rankmeter.ids import Share, compact, list_heads
 from rankmeter.limits import Budget
 from rankmeter.parallel import in_order
@@ -171,10 +172,9 @@ class Pass:
             self._count_rows(own, "rows_own")
         return frame
 
-    def lists(self, frame: pl.DataFrame, batch: Batch) -> RankedLists:
+    def lists(self, frame: pl.DataFrame) -> RankedLists:
         """The rows of a batch as lists."""
         if self.source.has_lists:
-            check_lengths(frame, batch)
             return nested_lists(frame, self.order)
         return self.flat(frame)
 
@@ -280,19 +280,11 @@ class Pass:
         tally.add("rows_unjudged", rows)
         tally.distinct("queries-unjudged", names.hash().to_numpy(), smallest(names))
 
-    def _repeated(self, lists: RankedLists, repeat: Repeat) -> DataError:
-        """The error for a document that stands twice in a list; the rows are found by reading again."""
+    def _repeated(self, lists: RankedLists, repeat: Repeat) -> RefusedRowsError:
+        """The error for a document that stands twice in a list; an audit finds the rows."""
         query_id, doc_id = lists.query_id[repeat.number], lists.doc_id[repeat.first]
-        wanted = {"query_id": query_id, "doc_id": doc_id}
-        if "run" in lists.heads.columns:
-            wanted["run"] = lists.heads["run"][repeat.number]
-        label, rows = self.source.rows_with(wanted)
-        where = f"{label} rows {' and '.join(rows[:2])}" if len(rows) > 1 else f"{label} row {rows[0]}"
-        more = f" ({repeat.count - 1} more such rows in this batch)" if repeat.count > 1 else ""
-        return DataError(
-            f"{where}: document {shortened(doc_id)} stands twice in the list of query {shortened(query_id)}{more}; "
-            "a list holds each document once, so remove the repeated rows"
-        )
+        message = f"{self.source.label}: {repeated_document(query_id, doc_id)}"
+        return RefusedRowsError(message, "duplicate-document")
 
 
 def runs_of(name: str, lists: RankedLists) -> Iterator[tuple[str, Array]]:
@@ -341,9 +333,9 @@ def _worker(attempt: Pass, *, alone: bool) -> Callable[[tuple[int, Batch]], Asid
         attempt.work.budget.check(attempt.source.label)
         rows = batch.read()
         frame = attempt.noted(rows, batch)
-        lists = attempt.lists(frame, batch)
+        lists = attempt.lists(frame)
         if not attempt.source.has_lists and looks_scattered(frame, len(lists)):
-            attempt.left[position] = replace(batch, read=lambda: rows)
+            attempt.left[position] = replace(batch, load=lambda _: rows)
             raise ScatteredRows
         aside: Aside = (None, None)
         if not attempt.source.has_lists and not alone and len(lists):
@@ -354,7 +346,7 @@ def _worker(attempt: Pass, *, alone: bool) -> Callable[[tuple[int, Batch]], Asid
         try:
             attempt.evaluate(lists)
         except ScatteredRows:
-            attempt.left[position] = replace(batch, read=lambda: rows)
+            attempt.left[position] = replace(batch, load=lambda _: rows)
             raise
         attempt.work.progress.advance(frame.height, len(lists))
         return aside

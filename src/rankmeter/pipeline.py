@@ -9,11 +9,12 @@ import numpy as np
 
 from rankmeter.adjust import BOUNDS
 from rankmeter.catalogue.registry import EXPECTED
+from rankmeter.checks.audit import Audit, Examined, of_qrels, of_run, problem_frame
+from rankmeter.checks.notices import check_overlap, input_notices, run_notices, segment_notices
 from rankmeter.conventions import Rules
-from rankmeter.errors import DataError, UsageError, shortened
+from rankmeter.errors import DataError, RefusedRowsError, UsageError, shortened
 from rankmeter.ids import Share
 from rankmeter.limits import Budget
-from rankmeter.notices import check_overlap, input_notices, run_notices, segment_notices
 from rankmeter.parallel import SMALL_ROWS, beside, in_order, refuse_after_fork
 from rankmeter.passes import Pass, Prepared, Progress, Silent, Within, Work, contiguous
 from rankmeter.qrels import QrelsIndex, build_index
@@ -24,9 +25,11 @@ from rankmeter.scattered import scattered
 from rankmeter.schema import LABELLED, QRELS, QUERIES, RUN_TABLE, SUBTOPIC_QRELS
 from rankmeter.segments import Segments, check_segments
 from rankmeter.shares import Evaluation, lightened, together
+from rankmeter.sinks import write_frames
 from rankmeter.sources.paths import name_of
 from rankmeter.sources.source import Source, Spec, open_source
 from rankmeter.store import ScatteredRows, Store
+from rankmeter.version import package_version
 
 LEAST_JUDGEMENT = 8
 """Bytes that a judgement takes at least in a compressed file."""
@@ -60,8 +63,29 @@ def execute(request: Request, progress: Progress | None = None) -> Result:
     check_segments(request, [*([queries] if queries else []), judgements], sources)
     budget = Budget.of(request.resources.memory)
     inputs, shares = Inputs(judgements, queries, sources, names), budget.shares(_size_of(judgements))
-    done = [_evaluate(request, inputs, Share(number, shares), budget, progress) for number in range(shares)]
-    return _gather(request, judgements, queries, done[0] if len(done) == 1 else together(done))
+    try:
+        done = [_evaluate(request, inputs, Share(number, shares), budget, progress) for number in range(shares)]
+    except RefusedRowsError as error:
+        raise audited(request, inputs, budget) or error from error
+    result = _gather(request, judgements, queries, done[0] if len(done) == 1 else together(done))
+    if request.problems is not None:
+        write_frames(request.problems, [problem_frame([])], {"rankmeter": package_version()})
+    return result
+
+
+def audited(request: Request, inputs: "Inputs", budget: Budget) -> DataError | None:
+    """All that is wrong with the rows of the inputs, as one error; written to a file where that is asked for."""
+    rules, from_log = request.rules, request.labelled is not None
+    examined = [of_qrels(inputs.judgements, rules, from_log=from_log)]
+    examined += [Examined(inputs.queries)] if inputs.queries else []
+    examined += [of_run(source, rules, ordered=_order(source, rules).column != "row") for source in inputs.runs]
+    audit = Audit(examined, rules, budget, describe_all=request.problems is not None)
+    if request.problems is None:
+        for _ in audit.problems():
+            pass
+    else:
+        write_frames(request.problems, audit.frames(), {"rankmeter": package_version()})
+    return audit.error()
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +222,8 @@ def _order(source: Source, in_force: Rules) -> Order:
     if asked is None:
         raise DataError(
             f"{source.label} has neither a score nor a rank column; name one with --run-columns score=COLUMN, "
-            "or say --order-by row if the rows stand in rank order"
+            "or say --order-by row if the rows stand in rank order",
+            "no-order",
         )
     return Order(asked, upwards=asked == "rank", single=asked == "score" and in_force.score_type == "float32")
 
@@ -288,5 +313,6 @@ def _check_values(evaluated: Sequence[Evaluated], request: Request, index: Qrels
                 raise DataError(
                     f"run {shortened(run.name)}, query {shortened(index.query_text()[start + int(query)])}: "
                     f"{request.measures[measure].name} is no finite number; a grade is beyond the scale of the "
-                    "measure, or gains are beyond what a float64 holds"
+                    "measure, or gains are beyond what a float64 holds",
+                    "no-finite-value",
                 )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankmeter.checks import Notice, check_lengths
+from rankmeter.checks.tally import Notice
 from rankmeter.conflicts import Places, per_query, settled, without_own_judgements
 from rankmeter.conventions import Rules
 from rankmeter.errors import DataError
@@ -163,7 +163,7 @@ def _rows(source: Source, share: Share, *, from_log: bool) -> tuple[pl.DataFrame
     def read(batch: Batch) -> tuple[pl.DataFrame, Array]:
         frame = batch.read()
         if source.has_lists:
-            frame = _flat(frame, batch)
+            frame = flat_judgements(frame)
         kept = share.holds(frame["query_id"])
         if from_log:
             kept &= frame["grade"].is_not_null().to_numpy()
@@ -177,7 +177,9 @@ def _rows(source: Source, share: Share, *, from_log: bool) -> tuple[pl.DataFrame
     del frames
     frame = rechunked(columns)
     if frame.height == 0 and share.of == 1:
-        raise DataError(f"{source.label} holds no judgements (0 rows); nothing can be measured without them")
+        raise DataError(
+            f"{source.label} holds no judgements (0 rows); nothing can be measured without them", "no-judgements"
+        )
     return frame, None if kept.all() else np.flatnonzero(kept)
 
 
@@ -199,8 +201,7 @@ def _columns(found: _Judgements, place: Array, label: str) -> pl.DataFrame:
     return per_query(found.frame.select("query_id", *extra), found.heads, label)[place] if extra else pl.DataFrame()
 
 
-def _flat(frame: pl.DataFrame, batch: Batch) -> pl.DataFrame:
+def flat_judgements(frame: pl.DataFrame) -> pl.DataFrame:
     """List columns as one row per judgement."""
-    check_lengths(frame, batch)
     held = frame.filter(pl.col("doc_ids").list.len() > 0)
     return held.explode("doc_ids", "grades").rename({"doc_ids": "doc_id", "grades": "grade"})

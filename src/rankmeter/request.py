@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankmeter.arguments import check_columns, check_flag, check_positive, check_text
@@ -99,6 +100,7 @@ class Request:
         reading: how inputs are read.
         keep_hits: whether relevance at rank is kept, for `write_hits`.
         resources: threads and batch size.
+        problems: where a table of all that is wrong with the rows is written; none by default.
     """
 
     runs: tuple[RunInput, ...]
@@ -111,6 +113,7 @@ class Request:
     reading: Reading = field(default_factory=Reading)
     keep_hits: bool = False
     resources: Resources = field(default_factory=Resources)
+    problems: str | Path | None = None
 
     def __post_init__(self) -> None:
         check_flag("keep_hits", self.keep_hits)

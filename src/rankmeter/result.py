@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankmeter.checks import Notice, Tally
+from rankmeter.checks.tally import Notice, Tally
 from rankmeter.ids import Array
 from rankmeter.markdown import pipe_table
 from rankmeter.notation import Asked

@@ -15,15 +15,14 @@ import numpy as np
 import polars as pl
 
 from rankmeter import dealing
-from rankmeter.checks import check_lengths
+from rankmeter.checks.repeats import SECOND_LIST
 from rankmeter.conflicts import two_values
-from rankmeter.errors import DataError, StorageError, shortened
+from rankmeter.errors import DataError, RefusedRowsError, StorageError
 from rankmeter.ids import Held, list_heads
 from rankmeter.parallel import in_order
 from rankmeter.passes import Pass
 from rankmeter.ranking import RankedLists, falling
 from rankmeter.sources.base import Batch
-from rankmeter.sources.source import PIECE, Source
 from rankmeter.spill import Block, Spill
 from rankmeter.words import INTEGER, LONG, LOW_HALF, Ids
 
@@ -59,7 +58,7 @@ def scattered(attempt: Pass, read: Mapping[int, Batch]) -> None:
     """
     source, work = attempt.source, attempt.work
     if source.has_lists and attempt.order.column == "row":
-        raise _second_list(source)
+        raise RefusedRowsError(f"{source.label}: {SECOND_LIST}", "second-list")
     boxes = Boxes.for_rows(None if source.has_lists else source.rows, len(work.index))
     numbered = enumerate(source.batches(work.batch_rows))
     try:
@@ -71,18 +70,6 @@ def scattered(attempt: Pass, read: Mapping[int, Batch]) -> None:
                 pass
     except OSError as error:
         raise StorageError.unwritable(tempfile.gettempdir(), error) from error
-
-
-def _second_list(source: Source) -> DataError:
-    """The error for a query with two lists that no column orders; the rows are found by reading again."""
-    keys = [name for name in ("query_id", "run") if name in source.columns]
-    rows = pl.concat([batch.read().select(keys) for batch in source.batches(PIECE)], how="vertical_relaxed")
-    twice = rows.filter(rows.is_duplicated()).row(0, named=True)
-    label, places = source.rows_with(twice)
-    return DataError(
-        f"{label} rows {' and '.join(places)}: query {shortened(twice['query_id'])} has two lists, whose order nothing "
-        "tells; put them together in one row, or add a column of scores"
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +129,7 @@ class _Dealer:
         batch = self.read.get(position, batch)
         frame = attempt.noted(batch.read(), batch)
         if attempt.source.has_lists:
-            check_lengths(frame, batch)
-            frame = _flat(frame)
+            frame = flat_results(frame)
         number = self._numbers(frame)
         target, starts = dealing.targets(number, self.boxes.shift, self.boxes.count)
         documents = attempt.work.prepared.result().matcher.held(frame["doc_id"])
@@ -298,11 +284,11 @@ class _Collector:
             one, other = (self.extras.row(int(extra[at]), named=True) for at in (row - 1, row))
             name = next(name for name in one if one[name] != other[name])
             query = query_id[int(np.searchsorted(offsets, row, side="right")) - 1]
-            raise DataError(two_values(self.attempt.source.label, name, query, one[name], other[name]))
+            raise DataError(two_values(self.attempt.source.label, name, query, one[name], other[name]), "two-segments")
         return self.extras[extra[offsets[:-1]]]
 
 
-def _flat(frame: pl.DataFrame) -> pl.DataFrame:
+def flat_results(frame: pl.DataFrame) -> pl.DataFrame:
     """Rows with lists as rows of one document."""
     lists = [name for name in ("doc_ids", "scores", "ranks") if name in frame.columns]
     filled = frame.filter(pl.col("doc_ids").list.len() > 0)

@@ -234,10 +234,39 @@ SUMMARY = Table(
     ("run", "measure"),
     "The `--by` columns stand behind `run`.",
 )
+PROBLEMS = Table(
+    "problems",
+    "Rows that break a rule",
+    "One row per problem in the input data.",
+    (
+        Column("file", ("text",), "The file, or the name of the frame.", nullable=True),
+        Column("row", ("integer",), "The row, from 1; in text files the physical line.", nullable=True),
+        Column("column", ("text",), "The column as the file names it.", nullable=True),
+        Column("value", ("text",), "What stands there, shortened to 80 characters.", nullable=True),
+        Column("rule", ("text",), "The code of the rule."),
+        Column("query_id", ("text",), "The query of the row.", nullable=True),
+        Column("doc_id", ("text",), "The document of the row.", nullable=True),
+        Column("message", ("text",), "The whole sentence: where, what, and what to do."),
+    ),
+    (),
+    "There are no other columns.",
+)
 
 TABLES: Mapping[str, Table] = {
     table.name: table
-    for table in (QRELS, SUBTOPIC_QRELS, QRELS_LISTS, RUN_TABLE, RUN_LISTS, LABELLED, QUERIES, PER_QUERY, HITS, SUMMARY)
+    for table in (
+        QRELS,
+        SUBTOPIC_QRELS,
+        QRELS_LISTS,
+        RUN_TABLE,
+        RUN_LISTS,
+        LABELLED,
+        QUERIES,
+        PER_QUERY,
+        HITS,
+        SUMMARY,
+        PROBLEMS,
+    )
 }
 
 

@@ -77,7 +77,8 @@ def _check_type(source: Source, column: str) -> None:
         if kind.is_nested() or kind in (pl.Binary, pl.Duration):
             raise DataError(
                 f"{part.label}: column {column} has type {kind}; a segment is text, a number, a date or a boolean, so "
-                "convert the column"
+                "convert the column",
+                "wrong-type",
             )
 
 
@@ -126,7 +127,9 @@ class Segments:
             number, text = again[QUERY][0], self._index.query_text()
             pair = again.filter(pl.col(QUERY) == number)
             name = next(name for name in self.from_run if pair[name][0] != pair[name][1])
-            raise DataError(two_values(pair[INPUT][0], name, text[number], pair[name][0], pair[name][1]))
+            raise DataError(
+                two_values(pair[INPUT][0], name, text[number], pair[name][0], pair[name][1]), "two-segments"
+            )
         numbers = pl.DataFrame({QUERY: np.arange(len(self._index))})
         return numbers.join(every, on=QUERY, how="left", maintain_order="left")
 

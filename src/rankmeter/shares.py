@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankmeter.checks import EXAMPLES, Notice
+from rankmeter.checks.tally import EXAMPLES, Notice
 from rankmeter.conflicts import judgement_notice
 from rankmeter.ids import IdColumn, byte_order
 from rankmeter.passes import Pass

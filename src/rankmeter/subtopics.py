@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankmeter.checks import Notice
+from rankmeter.checks.tally import Notice
 from rankmeter.conflicts import Places, per_query, settled
 from rankmeter.conventions import Rules
 from rankmeter.ids import list_heads

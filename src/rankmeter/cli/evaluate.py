@@ -15,7 +15,7 @@ from rankmeter.errors import DataError, UsageError
 from rankmeter.request import DEFAULT_MEASURES, Reading, Request, Resources, RunInput
 
 if TYPE_CHECKING:
-    from rankmeter.checks import Notice
+    from rankmeter.checks.tally import Notice
     from rankmeter.notation import Asked
     from rankmeter.result import Result
 
@@ -231,4 +231,4 @@ def _report(warnings: "Sequence[Notice]", *, quiet: bool, strict: bool) -> None:
             say("warning", f"[{warning.code}] {warning.message}")
     if strict and warnings:
         codes = ", ".join(warning.code for warning in warnings)
-        raise DataError(f"--strict makes errors of warnings, and there are {len(warnings)}: {codes}")
+        raise DataError(f"--strict makes errors of warnings, and there are {len(warnings)}: {codes}", "strict")

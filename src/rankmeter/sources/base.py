@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+from rankmeter.checks.findings import STRICT, Findings
 
 if TYPE_CHECKING:
     import polars as pl
@@ -14,17 +16,27 @@ class Batch:
 
     Attributes:
         part: where it comes from.
-        read: gives the rows, with the columns as the part names them.
-        row: the 1-based row (in text files the physical line) of a position in what `read` gives.
+        load: gives the rows, with the columns as the part names them; rows that break a rule go to the findings.
+        row: the 1-based row (in text files the physical line) of a position, or of many, in what was loaded last.
+        findings: who takes rows that break a rule, unless `read` is told.
         infinite: columns in which reading has met infinite numbers.
         undefined: how many scores were NaN and became the lowest of all, each time this was read.
     """
 
     part: "Part"
-    read: Callable[[], "pl.DataFrame"]
-    row: Callable[[int], int]
+    load: Callable[[Findings], "pl.DataFrame"]
+    row: Callable[[Any], Any]
+    findings: Callable[[], Findings] = lambda: STRICT  # shared, as it keeps nothing
     infinite: set[str] = field(default_factory=set)
     undefined: list[int] = field(default_factory=list)
+
+    def read(self, findings: Findings | None = None) -> "pl.DataFrame":
+        """The rows.
+
+        Raises:
+            RefusedRowsError: rows break a rule, and the findings are strict.
+        """
+        return self.load(findings or self.findings())
 
 
 class Part(Protocol):

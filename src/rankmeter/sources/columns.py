@@ -38,7 +38,7 @@ def choose(table: Table, names: Sequence[str], chosen: Mapping[str, str], label:
         if column.name not in out and (name := _by_name(column, free, label, table)) is not None:
             out[column.name] = name
     if any(column.required and column.name not in out for column in table.columns):
-        raise DataError(_missing(names, out, label, table))
+        raise DataError(_missing(names, out, label, table), "missing-column")
     return out
 
 
@@ -80,7 +80,8 @@ def _by_name(column: Column, names: Sequence[str], label: str, table: Table) -> 
             option = "--qrels-columns" if table.name.startswith("qrels") else "--run-columns"
             raise DataError(
                 f"{label} has two columns for {column.name}: {' and '.join(found)}; "
-                f"choose one with {option} {column.name}={found[0]}"
+                f"choose one with {option} {column.name}={found[0]}",
+                "two-columns",
             )
         if found:
             return found[0]

@@ -106,7 +106,8 @@ def chunks(path: str, held: bytes | None, size: int, *, quoted: bool = False) ->
             if len(rest) > LONGEST_LINE:
                 raise DataError(
                     f"{label_of(path)} row {line}: does not end within {LONGEST_LINE} bytes; "
-                    f"{'is a quote not closed' if quoted else 'is this a text file'}?"
+                    f"{'is a quote not closed' if quoted else 'is this a text file'}?",
+                    "endless-line",
                 )
         if rest:
             yield Chunk(rest, line)
@@ -137,7 +138,8 @@ def _opened(path: str, held: bytes | None) -> IO[bytes] | Any:
     if unread is not None:
         stream.close()
         raise DataError(
-            f"{label_of(path)} is compressed with {unread}, which is not read; decompress it, or use gzip or zstd"
+            f"{label_of(path)} is compressed with {unread}, which is not read; decompress it, or use gzip or zstd",
+            "compression",
         )
     codec = next((codec for magic, codec in MAGIC.items() if start.startswith(magic)), None)
     if start[1:] == SKIPPABLE and start[0] >> 4 == 5:
@@ -153,6 +155,7 @@ def _named(path: str) -> Iterator[None]:
     except OSError as error:
         if error.errno is None:  # what pyarrow raises for damaged compression
             raise DataError(
-                f"{label_of(path)}: the compressed file is cut off or damaged ({error}); write it again"
+                f"{label_of(path)}: the compressed file is cut off or damaged ({error}); write it again",
+                "damaged-file",
             ) from error
         raise StorageError.unreadable(label_of(path), error) from error

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from rankmeter.arguments import shown
-from rankmeter.checks import INEXACT
+from rankmeter.checks.rows import INEXACT
 from rankmeter.errors import DataError, shortened
 
 NO_NUMBER = "is no number; convert it"
@@ -33,7 +33,8 @@ def from_dicts(data: Mapping[Any, Any], label: str, value: str) -> pl.DataFrame:
     for query_id, documents in data.items():
         if not isinstance(documents, Mapping):
             raise DataError(
-                f"{label}: query {query_id!r} has a {type(documents).__name__}, not a dict of document -> {value}"
+                f"{label}: query {query_id!r} has a {type(documents).__name__}, not a dict of document -> {value}",
+                "unreadable-object",
             )
         _check_ids(documents, f"{label}, query {shortened(query_id)}: the document id")
         query_ids += [query_id] * len(documents)
@@ -62,13 +63,16 @@ def _check_ids(keys: Iterable[Any], place: str) -> None:
     for key in keys:
         if not _is_id(type(key)):
             raise DataError(
-                f"{place} {shortened(repr(key))} has type {type(key).__name__}; ids are text or integers, so convert it"
+                f"{place} {shortened(repr(key))} has type {type(key).__name__}; ids are text or integers, so convert "
+                "it",
+                "unreadable-object",
             )
         other = known.setdefault(_text(key), key)
         if other is not key:
             raise DataError(
                 f"{place}s {shortened(repr(other))} and {shortened(repr(key))} are the same, since an integer is read "
-                "as its decimal text; put them together under one key"
+                "as its decimal text; put them together under one key",
+                "unreadable-object",
             )
 
 
@@ -84,7 +88,8 @@ def _column(ids: list[Any], label: str) -> pl.Series:
     except UnicodeEncodeError as error:
         raise DataError(
             f'{label}: the id "{shortened(error.object)}" is no valid Unicode text (it holds half of a character); '
-            "mend it where it was decoded"
+            "mend it where it was decoded",
+            "unreadable-object",
         ) from error
 
 
@@ -95,7 +100,7 @@ def _numbers(data: Mapping[Any, Mapping[Any, Any]], label: str, value: str) -> I
             rule = _wrong(number, flags=value == "grade")
             if rule:
                 document = f"query {shortened(query_id)} and document {shortened(doc_id)}"
-                raise DataError(f"{label}: the {value} {shown(number)} of {document} {rule}")
+                raise DataError(f"{label}: the {value} {shown(number)} of {document} {rule}", "unreadable-object")
             yield None if number is None else float(number)
 
 

@@ -53,7 +53,9 @@ def _kept(names: Iterable[Any], label: str, wanted: Set[str]) -> list[Any]:
     for name in names:
         if folded(str(name)) in wanted:
             if str(name) in kept:
-                raise DataError(f'{label} has two columns called "{shortened(name)}"; give each a name of its own')
+                raise DataError(
+                    f'{label} has two columns called "{shortened(name)}"; give each a name of its own', "two-columns"
+                )
             kept[str(name)] = name
     return list(kept.values())
 

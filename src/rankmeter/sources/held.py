@@ -49,7 +49,9 @@ def refuse_polars(kind: pl.DataType, label: str, name: str) -> None:
 
 
 def _unreadable(label: str, name: str, kind: object, remedy: str) -> DataError:
-    return DataError(f"{label}: column {shortened(name)} has type {shortened(kind)}, which cannot be read; {remedy}")
+    return DataError(
+        f"{label}: column {shortened(name)} has type {shortened(kind)}, which cannot be read; {remedy}", "wrong-type"
+    )
 
 
 def _within(kind: Any) -> Iterator[Any]:

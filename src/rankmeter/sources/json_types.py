@@ -23,8 +23,8 @@ class Changed(NamedTuple):
     rule: str
 
 
-def first_changed(frame: pl.DataFrame, columns: Sequence[str], data: bytes) -> Changed | None:
-    """The first value of these columns that the reader changed; lines are read again only where one may have been.
+def changed(frame: pl.DataFrame, columns: Sequence[str], data: bytes) -> Iterator[Changed]:
+    """The values of these columns that the reader changed; lines are read again only where there may be some.
 
     Args:
         frame: the values as read.
@@ -36,28 +36,26 @@ def first_changed(frame: pl.DataFrame, columns: Sequence[str], data: bytes) -> C
     mixed = [
         series for series in there if isinstance(series.dtype, pl.List) and not (flat and _all_lists(series, data))
     ]
-    if mixed and (clash := first_clash(data.split(b"\n"), [series.name for series in mixed])):
-        return clash
     doubtful = [series.name for series in there if _may_be_changed(series) and not (flat and _all_text(series, data))]
-    if not doubtful:
-        return None
-    lines = data.split(b"\n")
+    clashing = list(clashes(data.split(b"\n"), [series.name for series in mixed])) if mixed else []
+    if clashing or not doubtful:
+        yield from clashing
+        return
     texts = {name for name in doubtful if _items(frame[name]).dtype == pl.String}
     lists = [name for name in doubtful if isinstance(frame[name].dtype, pl.List)]
-    for number, key, value in _values(lines, doubtful, lists):
+    for number, key, value in _values(data.split(b"\n"), doubtful, lists):
         if key in texts and not isinstance(value, str) and (isinstance(value, bool) or not isinstance(value, int)):
             kind = KINDS.get(type(value), "a number")
-            return Changed(number, key, value, f"is {kind} while others are text; write it as text, or all as integers")
+            yield Changed(number, key, value, f"is {kind} while others are text; write it as text, or all as integers")
         if key not in texts and isinstance(value, int) and float(value) != value:
-            return Changed(number, key, value, "would change as a float64, which other rows need; use smaller integers")
-    return None
+            yield Changed(number, key, value, "would change as a float64, which other rows need; use smaller integers")
 
 
 KINDS = {bool: "true or false", dict: "an object", list: "a list", float: "a number with a fraction"}
 
 
-def first_clash(lines: Sequence[bytes], keys: Sequence[str] | None = None) -> Changed | None:
-    """The first value whose type does not go with that of the values before it under the same key.
+def clashes(lines: Sequence[bytes], keys: Sequence[str] | None = None) -> Iterator[Changed]:
+    """The values whose type does not go with that of the first one under the same key.
 
     Args:
         lines: the objects.
@@ -70,8 +68,7 @@ def first_clash(lines: Sequence[bytes], keys: Sequence[str] | None = None) -> Ch
                 continue
             kind = _kind(value) if keys is None else _listed(value)
             if kind and known.setdefault(key, kind) != kind:
-                return Changed(number, key, value, f"is {kind}, while a row before has {known[key]} there")
-    return None
+                yield Changed(number, key, value, f"is {kind}, while a row before has {known[key]} there")
 
 
 def _listed(value: object) -> str:

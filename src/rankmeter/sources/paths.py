@@ -51,7 +51,7 @@ def find_files(named: str) -> list[File]:
     if path.is_dir():
         files = _in_folder(path)
         if not files:
-            raise DataError(f"{named}: the folder holds no data file")
+            raise DataError(f"{named}: the folder holds no data file", "empty-file")
         return files
     if path.exists():
         return [File.at(path)]

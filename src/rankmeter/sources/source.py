@@ -1,14 +1,15 @@
 """Inputs of every kind, opened as sources that give batches of conforming rows."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from rankmeter.checks import check_key, conform
+from rankmeter.checks.findings import STRICT, Findings
+from rankmeter.checks.rows import Lenience, conform
 from rankmeter.errors import DataError
 from rankmeter.parallel import in_order
 from rankmeter.schema import LABELLED, QRELS, QRELS_LISTS, QUERIES, RUN_LISTS, RUN_TABLE, SUBTOPIC_QRELS, Table
@@ -62,6 +63,7 @@ class Source:
         parts: its files or frames, each with the hive keys of its path.
         columns: role (or name of a segment) -> column.
         nan: whether NaN scores are an error, or `last`.
+        findings: who takes the rows of a batch that break a rule.
     """
 
     label: str
@@ -69,6 +71,7 @@ class Source:
     parts: tuple[tuple[Part, Keys], ...]
     columns: Mapping[str, str]
     nan: str = "error"
+    findings: Callable[[], Findings] = lambda: STRICT  # shared, as it keeps nothing
 
     @property
     def rows(self) -> int | None:
@@ -98,21 +101,19 @@ class Source:
             there = part.schema() if used else {}
             stored = list(dict.fromkeys(name for name in self.columns.values() if name not in used or name in there))
             for batch in part.batches(stored, rows):
-                yield Batch(part, self._conforming(batch, used), batch.row, batch.infinite, batch.undefined)
+                yield replace(batch, load=self._conforming(batch, used), findings=self.findings)
 
-    def _conforming(self, batch: Batch, keys: Mapping[str, str | None]) -> Callable[[], pl.DataFrame]:
+    def _conforming(self, batch: Batch, keys: Mapping[str, str | None]) -> Callable[[Findings], pl.DataFrame]:
         """How a batch is read; every row has the keys of its path."""
 
-        def read() -> pl.DataFrame:
-            frame = batch.read()
-            for key, value in keys.items():
-                if key in frame.columns:
-                    check_key(frame[key], value, batch)
-                else:
-                    frame = frame.with_columns(pl.lit(value, pl.String).alias(key))
-            return conform(frame, self.table, self.columns, batch, nan=self.nan)
+        def load(findings: Findings) -> pl.DataFrame:
+            frame = batch.load(findings)
+            both = {key: value for key, value in keys.items() if key in frame.columns}
+            only = [pl.lit(value, pl.String).alias(key) for key, value in keys.items() if key not in both]
+            frame = frame.with_columns(only) if only else frame
+            return conform(frame, self.table, self.columns, batch, Lenience(findings, self.nan, both))
 
-        return read
+        return load
 
     def frame(self) -> pl.DataFrame:
         """All rows at once."""
@@ -124,21 +125,8 @@ class Source:
         part, keys = self.parts[0]
         schema = {**dict.fromkeys(dict(keys), pl.String()), **part.schema()}
         empty = pl.DataFrame(schema={name: schema[name] for name in self.columns.values()})
-        return conform(empty, self.table, self.columns, Batch(part, lambda: empty, lambda position: position + 1))
-
-    def rows_with(self, wanted: Mapping[str, object]) -> tuple[str, list[str]]:
-        """The file and the first two rows that hold these values in their roles; the source is read again."""
-        found: list[tuple[str, str]] = []
-        for batch in self.batches(PIECE):
-            frame = batch.read()
-            holds = pl.Series([True]).new_from_index(0, frame.height)
-            for role, value in wanted.items():
-                if role in frame.columns:  # documents of lists are not looked at
-                    holds &= frame[role].cast(pl.String) == str(value)
-            found += [(batch.part.label, str(batch.row(int(position)))) for position in holds.arg_true()]
-            if len(found) > 1:
-                break
-        return self._named(found)
+        nowhere = Batch(part, lambda _: empty, lambda position: position + 1)
+        return conform(empty, self.table, self.columns, nowhere, Lenience())
 
     def rows_at(self, positions: Sequence[int]) -> tuple[str, list[str]]:
         """The file and the rows at positions among all rows, or among all items of lists; the source is read again."""
@@ -203,7 +191,8 @@ def _files(label: str, spec: Spec) -> list[tuple[File, str]]:
     if other is not None:
         raise DataError(
             f"{label}: files of several formats, {files[0].path} ({kinds[0]}) and {files[other].path} "
-            f"({kinds[other]}); name those that are meant, with a glob like '*.parquet'"
+            f"({kinds[other]}); name those that are meant, with a glob like '*.parquet'",
+            "several-formats",
         )
     return list(zip(files, kinds, strict=True))
 
@@ -216,7 +205,9 @@ def _open_file(file: File, kind: str, spec: Spec) -> Part:
         return open_arrow(file.path, str(file.path))
     if kind == "trec":
         if spec.table in (LABELLED, QUERIES):
-            raise DataError(f"{file.path}: TREC text holds qrels or runs, not a {spec.table.title.lower()} table")
+            raise DataError(
+                f"{file.path}: TREC text holds qrels or runs, not a {spec.table.title.lower()} table", "wrong-table"
+            )
         kind = "trec-qrels" if spec.table in (QRELS, SUBTOPIC_QRELS) else "trec-run"
     return open_text(str(file.path), kind, header=spec.header)
 
@@ -242,7 +233,10 @@ def _with_columns(label: str, spec: Spec, parts: list[tuple[Part, Keys]]) -> Sou
         types = {**dict.fromkeys(dict(part_keys), pl.String()), **part.schema()}
         for name in columns.values():
             if name not in types:
-                raise DataError(f'{part.label} has no column "{name}", which {first.label} has; every part needs it')
+                raise DataError(
+                    f'{part.label} has no column "{name}", which {first.label} has; every part needs it',
+                    "missing-column",
+                )
             refuse_polars(types[name], part.label, name)
     return Source(label, table, tuple(parts), columns, spec.nan)
 

@@ -11,6 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from rankmeter.checks.findings import Findings
 from rankmeter.errors import DataError, StorageError, shortened
 from rankmeter.sources.base import Batch, Part
 from rankmeter.sources.held import refuse_arrow
@@ -86,19 +87,26 @@ def _unreadable(label: str, what: str, error: BaseException) -> Exception:
     if isinstance(error, OSError) and (error.errno is not None or type(error) is not OSError):
         return StorageError.unreadable(label, error)
     if isinstance(error, pa.ArrowNotImplementedError):
-        return DataError(f"{label}: has a column that cannot be read ({error}); write it as int64, float64 or text")
-    return DataError(f"{label}: {what} file; write it again ({error})")
+        return DataError(
+            f"{label}: has a column that cannot be read ({error}); write it as int64, float64 or text", "wrong-type"
+        )
+    return DataError(f"{label}: {what} file; write it again ({error})", "damaged-file")
 
 
-def _slice(label: str, kind: str, lazy: pl.LazyFrame, start: int, length: int) -> pl.DataFrame:
-    """Some rows of a file that was fine when it was opened."""
+def _slice(label: str, kind: str, lazy: pl.LazyFrame, start: int, length: int, _: Findings) -> pl.DataFrame:
+    """Some rows of a file that was fine when it was opened; all of them can be read."""
     try:
         return lazy.slice(start, length).collect(engine="in-memory")
     except DAMAGE as error:
         raise _unreadable(label, f"damaged {kind}", error) from error
 
 
-def _row(start: int, position: int) -> int:
+def _part_of(frame: pl.DataFrame, start: int, length: int, _: Findings) -> pl.DataFrame:
+    """Some rows of a frame."""
+    return frame.slice(start, length)
+
+
+def _row(start: int, position: Any) -> Any:
     return start + position + 1
 
 
@@ -137,7 +145,7 @@ def foreign(label: str, what: str, advice: str = "mend it and try again") -> Ite
     except OSError as error:
         raise StorageError(f"{label}: {what}: {_reason(error)}") from error
     except (Exception, pl.exceptions.PanicException) as error:
-        raise DataError(f"{label}: {what}: {_reason(error)}; {advice}") from error
+        raise DataError(f"{label}: {what}: {_reason(error)}; {advice}", "unreadable-object") from error
 
 
 def _reason(error: BaseException) -> str:
@@ -174,7 +182,7 @@ class FramePart(Part):
         else:  # without a query, which would take longer than all the work on a small frame
             frame = pl.DataFrame([self._frame[name] for name in columns])
         for start, length in slices([frame.height], max(1, rows // _longest(frame))):
-            yield Batch(self, partial(frame.slice, start, length), partial(_row, start))
+            yield Batch(self, partial(_part_of, frame, start, length), partial(_row, start))
 
 
 class ArrowPart(Part):

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import polars as pl
 
-from rankmeter.checks import EXAMPLES, Notice, Tally
+from rankmeter.checks.tally import EXAMPLES, Notice, Tally
 from rankmeter.errors import DataError, shortened
 from rankmeter.ids import Array
 from rankmeter.passes import Pass
@@ -95,7 +95,8 @@ def check_overlap(done: Pass, index: QrelsIndex) -> None:
     found = sorted({name for tally in tallies for name in tally.examples("queries-unjudged")})[:EXAMPLES]
     raise DataError(
         f"{done.source.label} and {done.work.judgements} have no query id in common; the run has "
-        f"{', '.join(map(shortened, found))}, judged are {', '.join(judged)}; make both use the same ids"
+        f"{', '.join(map(shortened, found))}, judged are {', '.join(judged)}; make both use the same ids",
+        "no-common-queries",
     )
 
 
