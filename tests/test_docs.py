@@ -16,10 +16,10 @@ from typer.main import get_command
 import rankmeter
 from rankmeter import schema
 from rankmeter.api import Options
+from rankmeter.checks.notices import COUNTED
 from rankmeter.cli import app, catalogue, main
 from rankmeter.conventions import Rules
 from rankmeter.demo import write_sample
-from rankmeter.checks.notices import COUNTED
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"

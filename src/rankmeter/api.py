@@ -15,6 +15,7 @@ from rankmeter.notation import parse_measures
 from rankmeter.pipeline import execute
 from rankmeter.request import DEFAULT_MEASURES, Reading, Request, Resources, RunInput
 from rankmeter.result import Result
+from rankmeter.sinks import check_target
 
 
 class Options(TypedDict, total=False):
@@ -47,6 +48,7 @@ class Options(TypedDict, total=False):
     run_format: str
     header: bool
     keep_hits: bool
+    problems: str | Path
     threads: int
     batch_rows: int
     memory_limit: int | str
@@ -83,7 +85,7 @@ def evaluate(
     """
     reading_names = set(Reading.__dataclass_fields__)
     resource_names = set(Resources.__dataclass_fields__)
-    known = reading_names | resource_names | {"labelled", "queries", "keep_hits"}
+    known = reading_names | resource_names | {"labelled", "queries", "keep_hits", "problems"}
     rest = {name: value for name, value in options.items() if name not in known}
     _check_options(rest)
     request = Request(
@@ -96,9 +98,17 @@ def evaluate(
         rules=rules(**rest),  # type: ignore[arg-type]  # each rule checks its own value
         reading=Reading(**{name: value for name, value in options.items() if name in reading_names}),  # type: ignore[arg-type]
         keep_hits=options.get("keep_hits", False),
+        problems=_target(options.get("problems")),
         resources=Resources(**{name: value for name, value in options.items() if name in resource_names}),  # type: ignore[arg-type]
     )
     return execute(request)
+
+
+def _target(problems: str | Path | None) -> str | Path | None:
+    """Where problems are written, if it can be."""
+    if problems is not None:
+        check_target(problems, "problems")
+    return problems
 
 
 def _check_options(rest: Mapping[str, object]) -> None:

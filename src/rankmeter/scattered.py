@@ -58,7 +58,7 @@ def scattered(attempt: Pass, read: Mapping[int, Batch]) -> None:
     """
     source, work = attempt.source, attempt.work
     if source.has_lists and attempt.order.column == "row":
-        raise RefusedRowsError(f"{source.label}: {SECOND_LIST}", "second-list")
+        raise RefusedRowsError(f"{source.label}: a query {SECOND_LIST}", "second-list")
     boxes = Boxes.for_rows(None if source.has_lists else source.rows, len(work.index))
     numbered = enumerate(source.batches(work.batch_rows))
     try:

@@ -18,6 +18,7 @@ from rankmeter.errors import StorageError, UsageError
 SUFFIXES = {
     "per_query": (".parquet", ".arrow", ".csv", ".tsv", ".jsonl"),
     "hits": (".parquet", ".arrow", ".csv", ".tsv", ".jsonl"),
+    "problems": (".parquet", ".arrow", ".csv", ".tsv", ".jsonl"),
     "summary": (".parquet", ".arrow", ".csv", ".tsv", ".jsonl", ".json", ".md"),
 }
 """The kinds of file that each output can be."""

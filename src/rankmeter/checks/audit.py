@@ -90,7 +90,7 @@ class Audit:
                 if examined.counts:
                     yield self._taken(sorted(findings.problems, key=lambda problem: problem.row or 0), findings.counts)
                 for one in repeats:
-                    one.add(frame)
+                    self._note(examined, frame, one)
             for one in repeats:
                 yield from self._repeats(examined, one)
 
@@ -122,7 +122,7 @@ class Audit:
             bad += int((~findings.kept).sum())
             if judgements:
                 self._judged = pl.concat([self._judged, frame["query_id"].cast(pl.String).unique()]).unique()
-            yield findings, self._looked_at(examined, frame)
+            yield findings, frame
         self.rows[source.label] = (rows, bad)
 
     def _examine(self, batch: Batch) -> tuple[Collected, pl.DataFrame]:
@@ -141,12 +141,17 @@ class Audit:
         place = [pl.Series(ROW, row), pl.Series(FILE, [batch.part.label], pl.String).new_from_index(0, frame.height)]
         return findings, frame.with_columns(place)
 
-    def _looked_at(self, examined: Examined, frame: pl.DataFrame) -> pl.DataFrame:
+    def _note(self, examined: Examined, frame: pl.DataFrame, repeats: Repeats) -> None:
+        """Take note of the keys of some rows."""
+        if frame.height:
+            repeats.add(self._looked_at(examined, frame, repeats.once))
+
+    def _looked_at(self, examined: Examined, frame: pl.DataFrame, once: Once) -> pl.DataFrame:
         """One row per document, without those that rules leave out or queries that are not judged."""
-        if examined.judged_only and frame.height:
+        if examined.judged_only:
             frame = frame.filter(frame["query_id"].cast(pl.String).is_in(self._judged.implode()))
-        if not frame.height or not examined.once:
-            return frame.clear()
+        if once.lists:
+            return frame
         lists = [name for name in ("doc_ids", "grades", "scores", "ranks") if name in frame.columns]
         if lists:
             filled = frame.filter(pl.col("doc_ids").list.len() > 0)
@@ -159,7 +164,8 @@ class Audit:
         """Rows that contradict each other, share by share."""
 
         def read() -> Iterable[pl.DataFrame]:
-            return (frame for _, frame in self._read(examined, judgements=False) if frame.height)
+            frames = (frame for _, frame in self._read(examined, judgements=False) if frame.height)
+            return (self._looked_at(examined, frame, repeats.once) for frame in frames)
 
         for share in range(repeats.of):
             if share:

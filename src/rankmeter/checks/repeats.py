@@ -17,9 +17,7 @@ Array = np.ndarray[Any, Any]
 
 ONCE = "a list holds each document once, so remove the repeated rows, or choose --duplicates first"
 CONFLICT = "the grades differ; keep one judgement for each query and document, or choose with --qrels-conflicts"
-SECOND_LIST = (
-    "a query has two lists, whose order nothing tells; put them together in one row, or add a column of scores"
-)
+SECOND_LIST = "has two lists, whose order nothing tells; put them together in one row, or add a column of scores"
 
 FILE, ROW = "file of the row", "row in its file"
 """Helper columns; the blanks keep them apart from every role."""
@@ -41,6 +39,7 @@ class Once:
         rule: the code of the rule.
         keys: the columns that may not have the same values twice.
         grades: whether repeats are fine as long as their grades agree.
+        lists: whether it holds of whole lists, and not of their documents.
         describe: the problem of the first and of the repeated row.
     """
 
@@ -48,6 +47,7 @@ class Once:
     keys: tuple[str, ...]
     describe: Callable[[dict[str, Any], dict[str, Any]], Problem]
     grades: bool = False
+    lists: bool = False
 
 
 def document_twice(keys: Sequence[str]) -> Once:
@@ -77,10 +77,10 @@ def listed_twice(keys: Sequence[str]) -> Once:
     """A query may have one list where nothing orders its documents."""
 
     def describe(first: dict[str, Any], row: dict[str, Any]) -> Problem:
-        sentence = f"query {shortened(row['query_id'])}: {SECOND_LIST}"
+        sentence = f"query {shortened(row['query_id'])} {SECOND_LIST}"
         return _problem("second-list", first, row, "query_id", row["query_id"], sentence)
 
-    return Once("second-list", tuple(keys), describe)
+    return Once("second-list", tuple(keys), describe, lists=True)
 
 
 def _problem(

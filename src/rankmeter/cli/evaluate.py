@@ -54,6 +54,7 @@ def evaluate(
     per_query: options.PerQuery = None,
     summary: options.Summary = None,
     hits: options.Hits = None,
+    problems: options.Problems = None,
     form: options.OutputFormat = Format.table,
     print_per_query: options.PrintPerQuery = False,
     no_means: options.NoMeans = False,
@@ -99,7 +100,7 @@ def evaluate(
         recall_cap=recall_cap or None,
     )
     columns = (_column_roles("qrels", qrels_columns), _column_roles("run", run_columns))
-    targets = Targets(per_query, summary, hits)
+    targets = Targets(per_query, summary, hits, problems)
     asked = _asked(measure, form)  # before any file is looked at
     page = TrecPage.asked(measure) if form is Format.trec else None
     request = Request(
@@ -113,6 +114,7 @@ def evaluate(
         reading=Reading(qrels_format, run_format, *columns, not no_header, run_column),
         keep_hits=hits is not None or (page is not None and page.relstring is not None),
         resources=Resources(threads, batch_rows, memory_limit),
+        problems=problems,
     )
     targets.check(request)
     result = _run(request, show_bar=not (quiet or no_progress))
@@ -131,6 +133,7 @@ class Targets:
     per_query: str | None = None
     summary: str | None = None
     hits: str | None = None
+    problems: str | None = None
 
     def check(self, request: Request) -> None:
         """Refuse, before any work, what could not be written or would overwrite an input."""
@@ -144,12 +147,13 @@ class Targets:
             check_target(Path(path), kind)
 
     def write(self, result: "Result") -> None:
-        """Write the files that were asked for."""
+        """Write the files that were asked for; that of problems was written by the evaluation."""
         for kind, path in self._given():
-            getattr(result, f"write_{kind}")(Path(path))
+            if kind != "problems":
+                getattr(result, f"write_{kind}")(Path(path))
 
     def _given(self) -> list[tuple[str, str]]:
-        paths = {"per_query": self.per_query, "summary": self.summary, "hits": self.hits}
+        paths = {"per_query": self.per_query, "summary": self.summary, "hits": self.hits, "problems": self.problems}
         return [(kind, path) for kind, path in paths.items() if path is not None]
 
 

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 import typer
 
-from rankmeter.errors import MemoryLimitError, RankmeterError, StorageError, UsageError
+from rankmeter.errors import DataError, MemoryLimitError, RankmeterError, StorageError, UsageError
 
 DEFECT, INTERRUPTED, TERMINATED = 70, 130, 143
 
@@ -135,7 +135,7 @@ def _after_error(error: BaseException, session: Session) -> int:
         traceback.print_exception(error, file=sys.stderr)
     known = _as_known(error)
     if known is not None:
-        say("error", known)
+        say("error", _with_rule(known))
         return known.exit_code
     sentence = str(error).splitlines()[0] if str(error) else "no message"
     hint = "report it with the traceback above" if session.debug else "run again with --debug to see where"
@@ -154,6 +154,12 @@ def _as_known(error: BaseException) -> RankmeterError | None:
     if isinstance(error, OSError):
         return StorageError(f"{error.filename or 'standard output'}: {error.strerror or error}")
     return None
+
+
+def _with_rule(error: RankmeterError) -> str:
+    """The sentence, behind the code of the rule that the data breaks; where there are several, each has its own."""
+    single = isinstance(error, DataError) and sum(error.counts.values()) == 1
+    return f"[{next(iter(error.counts))}] {error}" if isinstance(error, DataError) and single else str(error)
 
 
 def _help_hint(error: BaseException) -> str:

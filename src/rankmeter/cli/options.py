@@ -232,6 +232,9 @@ RunColumn = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column wh
 PerQuery = Annotated[str | None, typer.Option(metavar="PATH", help="Write the values of each query to this file.")]
 Summary = Annotated[str | None, typer.Option(metavar="PATH", help="Write the means to this file.")]
 Hits = Annotated[str | None, typer.Option(metavar="PATH", help="Write the judged documents of each list to this file.")]
+Problems = Annotated[
+    str | None, typer.Option(metavar="PATH", help="Write the rows that break a rule to this file, all of them.")
+]
 OutputFormat = Annotated[Format, typer.Option("--format", help="Format of standard output.")]
 PrintPerQuery = Annotated[
     bool, typer.Option("-q", "--print-per-query", help="The values of each query on standard output too.")

@@ -37,10 +37,6 @@ class Chunk:
     data: bytes
     first_line: int
 
-    def line_at(self, position: int) -> int:
-        """The line of the byte at a position."""
-        return self.first_line + self.data.count(b"\n", 0, position)
-
     def lines(self) -> list[bytes]:
         """The lines without their line ends, one more if the last has one."""
         return [line.removesuffix(b"\r") for line in self.data.split(b"\n")]

@@ -43,6 +43,9 @@ LOOKED_AT = 1 << 10
 LONGEST_SHOWN = 1 << 20
 """Bytes of a line in which its end is looked for."""
 
+UTF16 = (b"\xff\xfe", b"\xfe\xff")
+"""How files in UTF-16 begin."""
+
 WRONG_QUOTES = {
     fields.STRAY: "holds a quote inside a field that is not quoted; quote the field and double the quotes in it",
     fields.OPEN: "a quote is not closed; check the quotes of this row",
@@ -67,7 +70,7 @@ def open_text(path: str, kind: str, *, header: bool = True) -> "TextPart":
     part = JsonPart(path, kind) if kind == "jsonl" else TextPart(path, kind, header=header)
     if part.is_empty:
         raise DataError(f"{part.label} is empty (0 bytes); most likely the job that writes it failed", "empty-file")
-    part.check_kind()
+    part.check_first()
     return part
 
 
@@ -139,15 +142,17 @@ class TextPart:
                     return number, self._separated_row(text, rest)
         return 0, []
 
-    def check_kind(self) -> None:
-        """Refuse qrels in place of a run, and a run in place of qrels.
+    def check_first(self) -> None:
+        """Refuse UTF-16, qrels in place of a run, and a run in place of qrels.
 
         Raises:
-            DataError: all of the first rows are those of the other one.
+            DataError: the file begins with the mark of UTF-16, or all of its first rows are those of the other one.
         """
         other = {"trec-qrels": "trec-run", "trec-run": "trec-qrels"}.get(self._kind)
-        chunk = next(self.chunks(FIRST_LINES), None)
-        if other is None or chunk is None:
+        chunk = next(self.chunks(FIRST_LINES))
+        if chunk.data[:2] in UTF16:
+            raise DataError(f"{self.label} is in UTF-16; convert the file to UTF-8", "encoding")
+        if other is None:
             return
         rows = [_trec_row(line, 0) for line in islice(chunk.lines(), FIRST_ROWS)]
         counts = {len(row) for row in rows if row}
