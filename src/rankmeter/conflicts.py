@@ -35,7 +35,7 @@ def settled(
     grade = frame["grade"].to_numpy()
     conflicts = repeated[grade[repeated] != grade[first[repeated]]]
     if len(conflicts) and rules.qrels_conflicts == "error":
-        raise RefusedRowsError(f"{place.label}: {len(conflicts)} {CONFLICT}", "conflicting-judgements")
+        raise RefusedRowsError(f"{place.label}: {len(conflicts)} {CONFLICT}", "conflicting-grades")
     keep = np.ones(len(first), bool)
     keep[repeated] = False
     notices = []

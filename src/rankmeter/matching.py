@@ -359,7 +359,7 @@ def ranks_from_order(lists: Any, number: Any, found: Any, scratch: Any) -> None:
 
 @compiled
 def contradictions(given: Any, rank: Any, memory: Any) -> Any:
-    """Per list (uint8): 1 where the rank column contradicts the key, 2 where all keys are equal and ranks differ.
+    """Per list (uint8): 1 ranks contradict the key, 2 all keys are equal and ranks differ, 3 some ranks repeat.
 
     A contradiction is a document with a higher key and a higher rank than another.
 
@@ -388,8 +388,15 @@ def contradictions(given: Any, rank: Any, memory: Any) -> Any:
             against += rank[i] < above
             same_key += lists.key[i] == lists.key[before]
             same_rank += rank[i] == rank[before]
-        if against:
-            out[n] = 1
-        elif stop - start > 1 and same_key == stop - start and same_rank < stop - start:
-            out[n] = 2
+        out[n] = oddity(against, same_key, same_rank, stop - start)
     return out
+
+
+@callable_compiled
+def oddity(against: Any, same_key: Any, same_rank: Any, n: Any) -> int:
+    """What is odd in a list of `n` documents: contradictions, as many documents with the key, or rank, of the last."""
+    if against:
+        return 1
+    if n > 1 and same_key == n and same_rank < n:
+        return 2
+    return 3 * (1 < same_rank < n)

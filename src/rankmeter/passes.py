@@ -215,9 +215,11 @@ class Pass:
         if repeat is not None:
             lists, left_out["rows_repeated"] = without_repeats(lists)
             hits, _, own = matcher.hits(lists, query)
+        judged = np.diff(hits.offsets)
         hits, more = adjusted(hits, lists, rules)
         for run, chosen in runs:
             self._count(run, lists.query_id, lengths, chosen, query, {"query-is-document": own > 0, **odd})
+            self.tally(run).add("judged-results", int(judged[chosen].sum()))
             self._count_left_out(run, chosen & (query >= 0), left_out | more)
             self.store.add(run, selected(hits, chosen))
         self.work.prepared.result().segments.add(query, lists.heads, self.source.label)

@@ -253,7 +253,7 @@ def contradictions(lists: RankedLists, query: Array) -> dict[str, Array]:
     given = Lists(lists.offsets, query, lists.key, nothing, nothing)
     longest = int(np.diff(lists.offsets).max(initial=1))
     found = matching.contradictions(given, lists.rank, scratch(longest))
-    return {"rank-contradicts-score": found == 1, "constant-scores": found == 2}
+    return {"rank-contradicts-score": found == 1, "constant-scores": found == 2, "repeated-ranks": found == 3}
 
 
 def scratch(longest: int) -> Scratch:

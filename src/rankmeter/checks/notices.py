@@ -5,18 +5,27 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import polars as pl
 
+from rankmeter.checks.forms import likeness
 from rankmeter.checks.tally import EXAMPLES, Notice, Tally
 from rankmeter.errors import DataError, shortened
 from rankmeter.ids import Array
 from rankmeter.passes import Pass
 from rankmeter.qrels import QrelsIndex
 from rankmeter.request import Request
+from rankmeter.sources.columns import folded
 from rankmeter.sources.source import Source
+
+ODD_GRADE, TIMESTAMP = 1e3, 1e8
+"""Grades from which they look like counts, or like timestamps."""
+
+SAMPLE_ROWS = 1 << 13
+"""Rows in which document ids are looked at where none is judged."""
 
 COUNTED = {
     "queries-unjudged": "{queries} of the run not judged and left out",
     "rank-contradicts-score": "the rank column contradicts the scores in {queries}; scores count, see --order-by rank",
     "constant-scores": "all scores equal while ranks differ in {queries}; ties go by document id, see --order-by rank",
+    "repeated-ranks": "a rank stands twice in a list in {queries}; scores count, see --order-by rank",
     "query-is-document": "{rows} whose query id equals doc id; does the query find itself?",
     "infinite-score": "{queries} with infinite scores, ordered like any other",
     "nan-scores": "{rows} with NaN as score, put last",
@@ -33,6 +42,7 @@ def input_notices(sources: Sequence[Source], request: Request, index: QrelsIndex
             yield _notice("byte-order-mark", "a byte-order mark was left out of {count} files", len(marked), marked)
         if source.rows == 0:
             yield _no_rows(source)
+    yield from _grade_notices(sources[0], index)
     without = index.n_relevant == 0
     if without.any():
         yield _notice(
@@ -45,6 +55,19 @@ def input_notices(sources: Sequence[Source], request: Request, index: QrelsIndex
     if request.labelled is not None and needy:
         message = "{count} measures know only the relevant documents that the log shows"
         yield _notice("labels-from-log", message, len(needy), needy)
+
+
+def _grade_notices(source: Source, index: QrelsIndex) -> Iterator[Notice]:
+    """Warnings of grades that are something else."""
+    highest = float(index.ideal.max(initial=0))
+    if highest >= ODD_GRADE:
+        what = "timestamps" if highest >= TIMESTAMP else "counts"
+        message = f"{source.label}: grades go up to {highest:g}; are these {what}?"
+        yield _notice("odd-grades", message, 1, [source.columns.get("grade", "grades")])
+    column = source.columns.get("grade", "")
+    if folded(column) == "score" and (broken := index.ideal % 1 != 0).any():
+        message = f"{source.label}: {{rows}} whose grade, a fraction, comes from the column {column}; is this a run?"
+        yield _notice("grades-from-scores", message, int(broken.sum()), [])
 
 
 def run_notices(done: Pass, index: QrelsIndex, request: Request) -> Iterator[Notice]:
@@ -65,8 +88,19 @@ def run_notices(done: Pass, index: QrelsIndex, request: Request) -> Iterator[Not
         if missing.any() and not missing.all():
             names = _names(index, missing)
             yield _notice("queries-missing", label + ": {judged queries} without results", int(missing.sum()), names)
+        if kept.seen.any() and not done.tally(run).count("judged-results"):
+            yield _nothing_judged(done, index, run)
         yield from _counted(label, done.tally(run))
     yield from _counted(label, done.notes)
+
+
+def _nothing_judged(done: Pass, index: QrelsIndex, run: str) -> Notice:
+    """The warning of a run without a single judged result, and what its document ids may differ in."""
+    first = next(done.source.batches(SAMPLE_ROWS)).read()
+    documents = first["doc_ids"].explode() if done.source.has_lists else first["doc_id"]
+    alike = likeness(documents, index.documents.series)
+    message = f"{done.source.label}: no result is judged{f'; {alike}' if alike else ''}"
+    return _notice("no-judged-results", message, 1, [run])
 
 
 def _no_rows(source: Source) -> Notice:
@@ -93,9 +127,11 @@ def check_overlap(done: Pass, index: QrelsIndex) -> None:
         return
     judged = [shortened(name) for name in index.query_text()[:EXAMPLES]]
     found = sorted({name for tally in tallies for name in tally.examples("queries-unjudged")})[:EXAMPLES]
+    alike = likeness(pl.Series(found, dtype=pl.String), index.query_text())
     raise DataError(
         f"{done.source.label} and {done.work.judgements} have no query id in common; the run has "
-        f"{', '.join(map(shortened, found))}, judged are {', '.join(judged)}; make both use the same ids",
+        f"{', '.join(map(shortened, found))}, judged are {', '.join(judged)}"
+        f"{f'; {alike}' if alike else ''}; make both use the same ids",
         "no-common-queries",
     )
 

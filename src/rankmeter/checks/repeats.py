@@ -68,9 +68,9 @@ def judged_twice(keys: Sequence[str]) -> Once:
             f"query {shortened(row['query_id'])} and document {shortened(row['doc_id'])} are judged twice "
             f"(grades {first['grade']:g} and {row['grade']:g}), {CONFLICT}"
         )
-        return _problem("conflicting-judgements", first, row, "grade", f"{row['grade']:g}", sentence)
+        return _problem("conflicting-grades", first, row, "grade", f"{row['grade']:g}", sentence)
 
-    return Once("conflicting-judgements", tuple(keys), describe, grades=True)
+    return Once("conflicting-grades", tuple(keys), describe, grades=True)
 
 
 def listed_twice(keys: Sequence[str]) -> Once:
