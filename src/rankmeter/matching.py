@@ -393,7 +393,7 @@ def contradictions(given: Any, rank: Any, memory: Any) -> Any:
 
 
 @callable_compiled
-def oddity(against: Any, same_key: Any, same_rank: Any, n: Any) -> int:
+def oddity(against: Any, same_key: Any, same_rank: Any, n: Any) -> Any:
     """What is odd in a list of `n` documents: contradictions, as many documents with the key, or rank, of the last."""
     if against:
         return 1

@@ -1,33 +1,30 @@
 """The pipeline: inputs are opened, judgements indexed, runs matched and measured, values gathered into a result."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from rankmeter.adjust import BOUNDS
 from rankmeter.catalogue.registry import EXPECTED
-from rankmeter.checks.audit import Audit, Examined, of_qrels, of_run, problem_frame
+from rankmeter.checks.audit import Audit, problem_frame, subjects
 from rankmeter.checks.notices import check_overlap, input_notices, run_notices, segment_notices
-from rankmeter.conventions import Rules
 from rankmeter.errors import DataError, RefusedRowsError, UsageError, shortened
 from rankmeter.ids import Share
+from rankmeter.inputs import Inputs, check_names, open_inputs, order_of
 from rankmeter.limits import Budget
 from rankmeter.parallel import SMALL_ROWS, beside, in_order, refuse_after_fork
 from rankmeter.passes import Pass, Prepared, Progress, Silent, Within, Work, contiguous
 from rankmeter.qrels import QrelsIndex, build_index
-from rankmeter.ranking import Matcher, Order
-from rankmeter.request import Reading, Request, RunInput
+from rankmeter.ranking import Matcher
+from rankmeter.request import Request
 from rankmeter.result import Evaluated, Result
 from rankmeter.scattered import scattered
-from rankmeter.schema import LABELLED, QRELS, QUERIES, RUN_TABLE, SUBTOPIC_QRELS
-from rankmeter.segments import Segments, check_segments
+from rankmeter.segments import Segments
 from rankmeter.shares import Evaluation, lightened, together
 from rankmeter.sinks import write_frames
-from rankmeter.sources.paths import name_of
-from rankmeter.sources.source import Source, Spec, open_source
+from rankmeter.sources.source import Source
 from rankmeter.store import ScatteredRows, Store
 from rankmeter.version import package_version
 
@@ -51,51 +48,38 @@ def execute(request: Request, progress: Progress | None = None) -> Result:
     """
     refuse_after_fork()
     _check_request(request)
-    judgements, runs = _open_inputs(request)
-    queries = None
-    if request.queries is not None:
-        queries = open_source(
-            request.queries, Spec(QUERIES, extra=request.by, header=request.reading.header), "queries"
-        )
-    names = [_run_name(given, source) for given, source in runs]
-    _check_names(names)
-    sources = [source for _, source in runs]
-    check_segments(request, [*([queries] if queries else []), judgements], sources)
+    inputs = open_inputs(request)
     budget = Budget.of(request.resources.memory)
-    inputs, shares = Inputs(judgements, queries, sources, names), budget.shares(_size_of(judgements))
     try:
-        done = [_evaluate(request, inputs, Share(number, shares), budget, progress) for number in range(shares)]
+        result = measured(request, inputs, budget, progress)
     except RefusedRowsError as error:
         raise audited(request, inputs, budget) or error from error
-    result = _gather(request, judgements, queries, done[0] if len(done) == 1 else together(done))
     if request.problems is not None:
         write_frames(request.problems, [problem_frame([])], {"rankmeter": package_version()})
     return result
 
 
-def audited(request: Request, inputs: "Inputs", budget: Budget) -> DataError | None:
+def measured(request: Request, inputs: Inputs, budget: Budget, progress: Progress | None) -> Result:
+    """The result of opened inputs.
+
+    Raises:
+        RefusedRowsError: rows break a rule; there may be more of them.
+        DataError: the data breaks another rule.
+    """
+    shares = budget.shares(_size_of(inputs.judgements))
+    done = [_evaluate(request, inputs, Share(number, shares), budget, progress) for number in range(shares)]
+    return _gather(request, inputs, done[0] if len(done) == 1 else together(done))
+
+
+def audited(request: Request, inputs: Inputs, budget: Budget) -> DataError | None:
     """All that is wrong with the rows of the inputs, as one error; written to a file where that is asked for."""
-    rules, from_log = request.rules, request.labelled is not None
-    examined = [of_qrels(inputs.judgements, rules, from_log=from_log)]
-    examined += [Examined(inputs.queries)] if inputs.queries else []
-    examined += [of_run(source, rules, ordered=_order(source, rules).column != "row") for source in inputs.runs]
-    audit = Audit(examined, rules, budget, describe_all=request.problems is not None)
+    audit = Audit(subjects(request, inputs), request.rules, budget, describe_all=request.problems is not None)
     if request.problems is None:
         for _ in audit.problems():
             pass
     else:
         write_frames(request.problems, audit.frames(), {"rankmeter": package_version()})
     return audit.error()
-
-
-@dataclass(frozen=True, slots=True)
-class Inputs:
-    """All inputs: judgements, queries table, runs and their names."""
-
-    judgements: Source
-    queries: Source | None
-    runs: list[Source]
-    names: list[str]
 
 
 def _size_of(judgements: Source) -> int:
@@ -168,90 +152,9 @@ def _check_ties(request: Request) -> None:
         raise UsageError("--ties expected looks at all orders of whole lists; leave --depth and --judged-only out")
 
 
-def _open_inputs(request: Request) -> tuple[Source, list[tuple[RunInput, Source]]]:
-    """The judgements and the runs, their columns chosen."""
-    reading, by = request.reading, request.by
-    chosen = _run_columns(reading, request.rules)
-    if request.labelled is not None and request.of_subtopics:
-        raise UsageError("measures of subtopics need judgements for each of them, which a labelled log does not have")
-    if request.labelled is not None:
-        spec = Spec(LABELLED, reading.run_format, chosen, reading.header, by, request.rules.nan)
-        log = open_source(request.labelled, spec, "log")
-        used = ("query_id", "doc_id", "grade", *by)
-        labels = {role: name for role, name in log.columns.items() if role in used}
-        return Source(log.label, log.table, log.parts, labels), [(RunInput(None, request.labelled), log)]
-    table = SUBTOPIC_QRELS if request.of_subtopics else QRELS
-    judged = Spec(table, reading.qrels_format, reading.qrels_columns, reading.header, by)
-    judgements = open_source(request.qrels, judged, "qrels")
-    spec = Spec(RUN_TABLE, reading.run_format, chosen, reading.header, by, request.rules.nan)
-    opened = [(given, open_source(given.data, spec, given.name or "run")) for given in request.runs]
-    return judgements, opened
-
-
-def _run_columns(reading: Reading, in_force: Rules) -> dict[str, str]:
-    """The columns of a run that the user named: by role, and one that orders it."""
-    chosen = dict(reading.run_columns)
-    if reading.run_column is not None:
-        chosen["run"] = reading.run_column
-    column, _, direction = (in_force.order_by or "").rpartition(":")
-    if column:
-        chosen["score" if direction == "desc" else "rank"] = column
-    return chosen
-
-
-def _order(source: Source, in_force: Rules) -> Order:
-    """What orders the lists of a run.
-
-    Raises:
-        UsageError: a column that was asked for is not there.
-        DataError: nothing orders the rows.
-    """
-    there = {role.removesuffix("s") if source.has_lists else role for role in source.columns}
-    asked = in_force.order_by
-    if asked is not None and asked.endswith(":asc"):
-        asked = "rank"
-    elif asked is not None and asked.endswith(":desc"):
-        asked = "score"
-    for name in ("score", "rank"):
-        if asked == name and name not in there:
-            raise UsageError(
-                f"{source.label} has no {name} column to order by; its roles are {', '.join(sorted(there))}"
-            )
-    if asked is None:
-        asked = next((name for name in ("score", "rank") if name in there), "row" if source.has_lists else None)
-    if asked is None:
-        raise DataError(
-            f"{source.label} has neither a score nor a rank column; name one with --run-columns score=COLUMN, "
-            "or say --order-by row if the rows stand in rank order",
-            "no-order",
-        )
-    return Order(asked, upwards=asked == "rank", single=asked == "score" and in_force.score_type == "float32")
-
-
-def _run_name(given: RunInput, source: Source) -> str:
-    """The name of a run that no column names: as given, else the only tag of its files, else made of the path."""
-    if given.name is not None:
-        return given.name
-    if "tag" in source.columns:
-        tags = {part.first_tag() for part, _ in source.parts}
-        if len(tags) == 1 and (tag := tags.pop()) is not None:
-            return tag
-    if not isinstance(given.data, (str, Path)):
-        return source.label
-    return source.parts[0][0].label if source.label == "-" else name_of(source.label)
-
-
-def _check_names(names: Sequence[str]) -> None:
-    for name in names:
-        if names.count(name) > 1:
-            raise UsageError(f'two runs are called "{shortened(name)}"; give them names of their own with NAME=PATH')
-        if name.encode(errors="replace").decode() != name:
-            raise UsageError(f'the run name "{shortened(name)}" is no valid Unicode text; give another with NAME=PATH')
-
-
 def _evaluate_run(source: Source, name: str, request: Request, work: Work) -> Pass:
     """All lists of one input."""
-    order = _order(source, request.rules)
+    order = order_of(source, request.rules)
 
     def attempt() -> Pass:
         store = Store(
@@ -279,25 +182,25 @@ def _evaluate_run(source: Source, name: str, request: Request, work: Work) -> Pa
     return done
 
 
-def _gather(request: Request, judgements: Source, queries: Source | None, done: Evaluation) -> Result:
+def _gather(request: Request, inputs: Inputs, done: Evaluation) -> Result:
     """The result of all passes."""
     evaluated = [
         Evaluated(run, one.store.runs[run], one.tallies[run]) for one in done.passes for run in sorted(one.tallies)
     ]
-    _check_names([run.name for run in evaluated])
+    check_names([run.name for run in evaluated])
     _check_values(evaluated, request, done.index)
     notices = [*done.notices]
-    notices += input_notices([judgements, *(one.source for one in done.passes)], request, done.index)
+    notices += input_notices([inputs.judgements, *(one.source for one in done.passes)], request, done.index)
     for one in done.passes:
         check_overlap(one, done.index)
         notices += run_notices(one, done.index, request)
     notices += segment_notices(done.by, done.index, done.from_run)
-    inputs: dict[str, Any] = {
-        "qrels": judgements.describe(),
+    described: dict[str, Any] = {
+        "qrels": inputs.judgements.describe(),
         "runs": [one.source.describe() for one in done.passes],
-        "queries": queries.describe() if queries else None,
+        "queries": inputs.queries.describe() if inputs.queries else None,
     }
-    return Result(request, done.index, done.by, tuple(evaluated), tuple(notices), inputs)
+    return Result(request, done.index, done.by, tuple(evaluated), tuple(notices), described)
 
 
 def _check_values(evaluated: Sequence[Evaluated], request: Request, index: QrelsIndex) -> None:

@@ -1,7 +1,7 @@
 """An audit of the inputs: all that is wrong with their rows, where an evaluation stops at the first of it."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +13,10 @@ from rankmeter.checks.repeats import FILE, ROW, Once, Repeats, document_twice, j
 from rankmeter.conflicts import is_own
 from rankmeter.conventions import Rules
 from rankmeter.errors import SHOWN, DataError, Problem
+from rankmeter.inputs import Inputs, order_of
 from rankmeter.limits import Budget
 from rankmeter.parallel import in_order
+from rankmeter.request import Request
 from rankmeter.schema import PROBLEMS
 from rankmeter.sources.base import Batch
 from rankmeter.sources.source import PIECE, READERS, Source
@@ -29,7 +31,7 @@ UNKNOWN_ROWS = 1 << 24
 
 
 @dataclass(frozen=True, slots=True)
-class Examined:
+class Subject:
     """An input to audit.
 
     Attributes:
@@ -45,20 +47,32 @@ class Examined:
     counts: bool = True
 
 
-def of_qrels(source: Source, rules: Rules, *, from_log: bool) -> Examined:
+def subjects(request: Request, inputs: Inputs) -> list[Subject]:
+    """How the inputs of a request are audited, the judgements first."""
+    rules = request.rules
+    runs = [_of_run(run, rules, ordered=order_of(run, rules).column != "row") for run in inputs.runs]
+    queries = [Subject(inputs.queries)] if inputs.queries else []
+    return [_of_qrels(inputs.judgements, rules, from_log=request.labelled is not None), *queries, *runs]
+
+
+def _of_qrels(source: Source, rules: Rules, *, from_log: bool) -> Subject:
     """How judgements are audited."""
     keys = [name for name in ("query_id", "subtopic", "doc_id") if name in (*source.columns, "doc_id")]
     once = (judged_twice(keys),) if rules.qrels_conflicts == "error" else ()
-    return Examined(source, once, counts=not from_log)
+    return Subject(source, once, counts=not from_log)
 
 
-def of_run(source: Source, rules: Rules, *, ordered: bool) -> Examined:
+def _of_run(source: Source, rules: Rules, *, ordered: bool) -> Subject:
     """How a run is audited; `ordered` says whether a column orders its lists."""
     lists = [name for name in ("run", "query_id") if name in source.columns]
     once = [document_twice([*lists, "doc_id"])] if rules.duplicates == "error" else []
     if source.has_lists and not ordered:
         once.append(listed_twice(lists))
-    return Examined(source, tuple(once), judged_only=True)
+    return Subject(source, tuple(once), judged_only=True)
+
+
+Watch = Callable[[Subject, Collected, pl.DataFrame], object]
+"""Is shown each batch: what was found in it, and the rows that are left."""
 
 
 class Audit:
@@ -67,15 +81,22 @@ class Audit:
     Attributes:
         counts: rule -> how many problems were found so far.
         shown: the first of them.
-        rows: label of an input -> its rows, and how many of them break a rule.
     """
 
-    def __init__(self, inputs: Sequence[Examined], rules: Rules, budget: Budget, *, describe_all: bool = False) -> None:
-        """`describe_all` says whether every problem is described, and not only the first ones."""
+    def __init__(
+        self,
+        subjects: Sequence[Subject],
+        rules: Rules,
+        budget: Budget,
+        *,
+        describe_all: bool = False,
+        watch: Watch = lambda *_: None,
+    ) -> None:
+        """`describe_all`: every problem is described, not only the first ones; `watch` is shown each batch."""
         self.counts: Counter[str] = Counter()
         self.shown: list[Problem] = []
-        self.rows: dict[str, tuple[int, int]] = {}
-        self._inputs = inputs
+        self._subjects = subjects
+        self._watch = watch
         self._rules = rules
         self._budget = budget
         self._room = None if describe_all else SHOWN
@@ -84,15 +105,18 @@ class Audit:
 
     def problems(self) -> Iterator[list[Problem]]:
         """What is wrong, piece by piece; counted, and the first of it kept, on the way."""
-        for number, examined in enumerate(self._inputs):
-            repeats = [Repeats(once, 0, self._shares(examined.source)) for once in examined.once]
-            for findings, frame in self._read(examined, number == 0):
-                if examined.counts:
+        for number, subject in enumerate(self._subjects):
+            every = [Repeats(once, 0, self._shares(subject.source)) for once in subject.once]
+            for findings, frame in self._read(subject):
+                if number == 0:
+                    self._judged = pl.concat([self._judged, frame["query_id"].cast(pl.String).unique()]).unique()
+                if subject.counts:
                     yield self._taken(sorted(findings.problems, key=lambda problem: problem.row or 0), findings.counts)
-                for one in repeats:
-                    self._note(examined, frame, one)
-            for one in repeats:
-                yield from self._repeats(examined, one)
+                self._watch(subject, findings, frame)
+                for repeats in every:
+                    self._note(subject, frame, repeats)
+            for repeats in every:
+                yield from self._repeats(subject, repeats)
 
     def error(self) -> DataError | None:
         """The error for all that was found."""
@@ -113,17 +137,9 @@ class Audit:
         self.shown += problems[: SHOWN - len(self.shown)]
         return problems
 
-    def _read(self, examined: Examined, judgements: bool) -> Iterator[tuple[Collected, pl.DataFrame]]:  # noqa: FBT001
-        """What was found in each batch, and the rows that are left, as they are looked at for repeats."""
-        source = examined.source
-        rows = bad = 0
-        for findings, frame in in_order(READERS, source.batches(PIECE), self._examine):
-            rows += len(findings.kept)
-            bad += int((~findings.kept).sum())
-            if judgements:
-                self._judged = pl.concat([self._judged, frame["query_id"].cast(pl.String).unique()]).unique()
-            yield findings, frame
-        self.rows[source.label] = (rows, bad)
+    def _read(self, subject: Subject) -> Iterator[tuple[Collected, pl.DataFrame]]:
+        """What was found in each batch, and the rows that are left."""
+        return in_order(READERS, subject.source.batches(PIECE), self._examine)
 
     def _examine(self, batch: Batch) -> tuple[Collected, pl.DataFrame]:
         """One batch; where its file cannot be read at all, that is one problem."""
@@ -141,14 +157,14 @@ class Audit:
         place = [pl.Series(ROW, row), pl.Series(FILE, [batch.part.label], pl.String).new_from_index(0, frame.height)]
         return findings, frame.with_columns(place)
 
-    def _note(self, examined: Examined, frame: pl.DataFrame, repeats: Repeats) -> None:
+    def _note(self, subject: Subject, frame: pl.DataFrame, repeats: Repeats) -> None:
         """Take note of the keys of some rows."""
         if frame.height:
-            repeats.add(self._looked_at(examined, frame, repeats.once))
+            repeats.add(self._looked_at(subject, frame, repeats.once))
 
-    def _looked_at(self, examined: Examined, frame: pl.DataFrame, once: Once) -> pl.DataFrame:
+    def _looked_at(self, subject: Subject, frame: pl.DataFrame, once: Once) -> pl.DataFrame:
         """One row per document, without those that rules leave out or queries that are not judged."""
-        if examined.judged_only:
+        if subject.judged_only:
             frame = frame.filter(frame["query_id"].cast(pl.String).is_in(self._judged.implode()))
         if once.lists:
             return frame
@@ -160,12 +176,12 @@ class Audit:
             frame = frame.filter(pl.col("grade").is_not_null())
         return frame.filter(~is_own(frame["query_id"], frame["doc_id"])) if self._rules.ignore_self else frame
 
-    def _repeats(self, examined: Examined, repeats: Repeats) -> Iterator[list[Problem]]:
+    def _repeats(self, subject: Subject, repeats: Repeats) -> Iterator[list[Problem]]:
         """Rows that contradict each other, share by share."""
 
         def read() -> Iterable[pl.DataFrame]:
-            frames = (frame for _, frame in self._read(examined, judgements=False) if frame.height)
-            return (self._looked_at(examined, frame, repeats.once) for frame in frames)
+            frames = (frame for _, frame in self._read(subject) if frame.height)
+            return (self._looked_at(subject, frame, repeats.once) for frame in frames)
 
         for share in range(repeats.of):
             if share:

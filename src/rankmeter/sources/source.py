@@ -226,6 +226,7 @@ def _with_columns(label: str, spec: Spec, parts: list[tuple[Part, Keys]]) -> Sou
     schema = {**dict.fromkeys(dict(keys), pl.String()), **first.schema()}
     table = LISTS[spec.table.name] if spec.table.name in LISTS and _has_lists(spec, schema) else spec.table
     columns = choose(table, list(schema), spec.chosen or {}, label)
+    _check_grades(table, columns, schema, spec, label)
     columns |= {name: name for name in spec.extra if name in schema and name not in columns}
     if any(part.first_tag() is not None for part, _ in parts):
         columns["tag"] = "tag"
@@ -239,6 +240,21 @@ def _with_columns(label: str, spec: Spec, parts: list[tuple[Part, Keys]]) -> Sou
                 )
             refuse_polars(types[name], part.label, name)
     return Source(label, table, tuple(parts), columns, spec.nan)
+
+
+def _check_grades(
+    table: Table, columns: Mapping[str, str], schema: Mapping[str, pl.DataType], spec: Spec, label: str
+) -> None:
+    """Refuse a run in place of qrels: a table with ranks whose grades would be its scores."""
+    grade = columns.get("grade") or columns.get("grades") or ""
+    ranks = {folded(name) for rank in RUN_TABLE.columns if rank.name == "rank" for name in (rank.name, *rank.names)}
+    rank = next((name for name in schema if folded(name) in ranks), None)
+    if table is not LABELLED and folded(grade) == "score" and rank is not None and not spec.chosen:
+        raise DataError(
+            f'{label} has the columns "{rank}" and "{grade}" and no grade, so it looks like a run in place of qrels; '
+            f"give QRELS first, then RUN, or say --qrels-columns grade={grade}",
+            "wrong-table",
+        )
 
 
 def _has_lists(spec: Spec, schema: Mapping[str, pl.DataType]) -> bool:
