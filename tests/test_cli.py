@@ -329,7 +329,7 @@ def test_strict_makes_errors_of_warnings(call):
     code, out, err = call("evaluate qrels.trec bm25.trec -m P@100 --strict --per-query p.parquet")
     assert (code, out) == (3, "")
     assert "rankmeter: warning: [" in err
-    assert err.splitlines()[-1].startswith("rankmeter: error: --strict")
+    assert err.splitlines()[-1].startswith("rankmeter: error: [strict] --strict")
     assert not Path("p.parquet").exists()
 
 

@@ -1,5 +1,6 @@
 """The documentation agrees with the program."""
 
+import ast
 import contextlib
 import doctest
 import importlib
@@ -16,6 +17,7 @@ from typer.main import get_command
 import rankmeter
 from rankmeter import schema
 from rankmeter.api import Options
+from rankmeter.checks.catalogue import CHECKS, ERROR, WARNING
 from rankmeter.checks.notices import COUNTED
 from rankmeter.cli import app, catalogue, main
 from rankmeter.conventions import Rules
@@ -24,6 +26,7 @@ from rankmeter.demo import write_sample
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
 GUIDE = ROOT / "docs" / "guide.md"
+SOURCES = [*(ROOT / "src" / "rankmeter").rglob("*.py")]
 PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
 MODULES = [module.name for module in pkgutil.walk_packages(rankmeter.__path__, "rankmeter.")]
 COMMANDS = get_command(app).commands
@@ -110,10 +113,27 @@ def test_the_search_for_codes_goes_into_each_folder(tmp_path):
     assert codes_in(tmp_path) == {"code-a", "code-b", "code-c", "code-again"}
 
 
-def test_guide_has_each_warning():
+def test_each_warning_is_in_the_catalogue_of_checks():
     codes = codes_in(ROOT / "src" / "rankmeter") | set(COUNTED)
     assert len(codes) > len(COUNTED) > 3
-    assert codes == set(re.findall(r"^\| `([a-z-]+)` \|", read(GUIDE).partition("| warning |")[2], re.MULTILINE))
+    assert codes == {check.code for check in CHECKS.values() if check.severity == WARNING}
+
+
+def test_each_rule_of_errors_is_in_the_catalogue_of_checks():
+    errors = {check.code for check in CHECKS.values() if check.severity == ERROR}
+    source = "\n".join(read(path) for path in SOURCES if path.parent.name != "checks" or path.name != "catalogue.py")
+    unused = {code for code in errors if f'"{code}"' not in source}
+    assert unused == set()
+    calls = [node for path in SOURCES for node in ast.walk(ast.parse(read(path))) if isinstance(node, ast.Call)]
+    raised = [call for call in calls if getattr(call.func, "id", "") in ("DataError", "RefusedRowsError")]
+    assert len(raised) > 40
+    for call in raised:
+        rule = call.args[1]
+        assert not isinstance(rule, ast.Constant) or rule.value in errors, rule.value
+
+
+def test_the_page_of_checks_is_fresh():
+    assert read(ROOT / "docs" / "checks.md") == catalogue.checks_page()
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)

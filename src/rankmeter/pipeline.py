@@ -74,12 +74,17 @@ def measured(request: Request, inputs: Inputs, budget: Budget, progress: Progres
 def audited(request: Request, inputs: Inputs, budget: Budget) -> DataError | None:
     """All that is wrong with the rows of the inputs, as one error; written to a file where that is asked for."""
     audit = Audit(subjects(request, inputs), request.rules, budget, describe_all=request.problems is not None)
+    written(request, audit)
+    return audit.error()
+
+
+def written(request: Request, audit: Audit) -> None:
+    """Carry an audit out, and write what it finds where that is asked for."""
     if request.problems is None:
         for _ in audit.problems():
             pass
     else:
         write_frames(request.problems, audit.frames(), {"rankmeter": package_version()})
-    return audit.error()
 
 
 def _size_of(judgements: Source) -> int:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 from typer.main import get_command
 
+from rankmeter.cli.check import check
 from rankmeter.cli.demo import demo
 from rankmeter.cli.evaluate import evaluate
 from rankmeter.cli.exits import Session, guarded
@@ -22,7 +23,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-for command in (evaluate, measures, schema, demo):
+for command in (evaluate, check, measures, schema, demo):
     app.command()(command)
 
 

@@ -78,7 +78,7 @@ def evaluate(
         raise UsageError("-n leaves the means out of --format trec; other formats always have them")
     if complete and missing_queries == "skip":
         raise UsageError("-c counts judged queries without results, --missing-queries skip does not: give one of them")
-    _check_form(qrels, runs, labelled)
+    check_form(qrels, runs, labelled)
     in_force = rules(
         convention or Rules().convention,
         relevance_level=relevance_level,
@@ -99,7 +99,7 @@ def evaluate(
         precision_norm=precision_norm,
         recall_cap=recall_cap or None,
     )
-    columns = (_column_roles("qrels", qrels_columns), _column_roles("run", run_columns))
+    columns = (column_roles("qrels", qrels_columns), column_roles("run", run_columns))
     targets = Targets(per_query, summary, hits, problems)
     asked = _asked(measure, form)  # before any file is looked at
     page = TrecPage.asked(measure) if form is Format.trec else None
@@ -166,7 +166,7 @@ def _real(path: str) -> str:
     return str(Path(path).resolve())
 
 
-def _check_form(qrels: str | None, runs: Sequence[str] | None, labelled: str | None) -> None:
+def check_form(qrels: str | None, runs: Sequence[str] | None, labelled: str | None) -> None:
     """Exactly one of the two forms."""
     if labelled is not None and qrels is not None:
         raise UsageError("QRELS and RUN are one form, --labelled LOG the other: give one of them")
@@ -196,7 +196,7 @@ def _exists(path: str) -> bool:
         return False
 
 
-def _column_roles(side: str, texts: Sequence[str] | None) -> dict[str, str]:
+def column_roles(side: str, texts: Sequence[str] | None) -> dict[str, str]:
     """`query_id=q,doc_id=d` as a mapping from role to column."""
     roles: dict[str, str] = {}
     for pair in (pair for text in texts or () for pair in text.split(",")):
