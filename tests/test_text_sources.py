@@ -426,7 +426,8 @@ BYTES = {
     "long line": (
         "trec-qrels",
         "y" * 1_000_000,
-        f'x row 1: 1 fields, 4 expected (query_id iteration doc_id grade); the line reads "{"y" * 39}…{"y" * 39}"',
+        f'x row 1: 1 field, 4 expected (query_id iteration doc_id grade); the line reads "{"y" * 39}…{"y" * 39}"; '
+        "mend or remove it",
     ),
 }
 """Damage that is not text: kind, content, sentence."""
@@ -444,7 +445,7 @@ def test_damage(kind, content, sentence, opened, tmp_path):
 def test_json_beyond_the_reader_is_named_by_its_line(opened, tmp_path):
     found = message(lambda: opened('{"a": 1}\n' * 9 + '\n{"a": 1e400}\n{"a": 2}\n', "jsonl"), tmp_path)
     assert found.startswith("x row 11: cannot be read (")
-    assert found.endswith('the line reads "{"a": 1e400}"')
+    assert found.endswith('the line reads "{"a": 1e400}"; mend or remove it')
 
 
 def test_json_that_does_not_fit_together(opened, tmp_path):

@@ -20,6 +20,13 @@ Array = np.ndarray[Any, Any]
 LARGEST_EXACT = 2.0**53
 """Integers up to here are the same as float64."""
 
+NAN = {
+    "score": "is not a number (NaN) and has no place in an order; mend these rows, or choose --nan last",
+    "rank": "is not a number (NaN) and has no place in an order; mend these rows",
+    "grade": "is not a number (NaN), and a grade is one; mend these rows",
+}
+"""The rule on NaN, by role."""
+
 INEXACT = "would change as a float64; use smaller integers, or floats"
 """The rule on integers that have no equal among float64."""
 
@@ -209,7 +216,7 @@ class _Values:
 
     def lists(self) -> pl.Series:
         """Lists with their items in the type of the role; a null list is refused, a null item too."""
-        series = self.series
+        series = self.series.cast(pl.List(pl.Null)) if self.series.dtype == pl.Null else self.series
         if not isinstance(series.dtype, (pl.List, pl.Array)):
             raise DataError(f"{self._place} must hold lists, not {series.dtype}", "wrong-type")
         if series.null_count():
@@ -250,9 +257,7 @@ class _Values:
                 if self.rows.reading.nan == "last" and self.column.name in ("score", "scores"):
                     self.rows.batch.undefined.append(int(undefined.sum()))
                     return typed.fill_nan(-math.inf)
-                more = ", or choose --nan last" if self.column.name in ("score", "scores") else ""
-                rule = f"is not a number (NaN) and has no place in an order; mend these rows{more}"
-                self.refuse("nan-value", undefined, rule)
+                self.refuse("nan-value", undefined, NAN.get(self.column.name.removesuffix("s"), NAN["rank"]))
             if (infinite := typed.is_infinite()).any():
                 if self.column.finite:
                     rule = "is infinite; a grade is a finite number, so mend these rows"

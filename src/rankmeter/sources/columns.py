@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from rankmeter.errors import DataError, UsageError, shortened
 from rankmeter.schema import Column, Table
 
+SEPARATORS = ";|\t, "
+"""What stands between the names of columns where a file was read with another separator than its own."""
+
 IGNORED = str.maketrans("", "", "_-. ")
 
 
@@ -94,6 +97,11 @@ def _missing(names: Sequence[str], taken: Mapping[str, str], label: str, table: 
     roles = " and ".join(column.name for column in missing)
     accepted = ", ".join((missing[0].name, *missing[0].names, *missing[0].last_names))
     option = "--qrels-columns" if table.name.startswith("qrels") else "--run-columns"
+    if len(names) == 1 and ({*names[0]} & {*SEPARATORS}):
+        return (
+            f'{label} has one column, "{shortened(names[0])}"; its fields must be separated by commas in .csv files, '
+            "by tabs in .tsv files, or name its format with --qrels-format or --run-format"
+        )
     return (
         f"{label} has no column for {roles}; {_listed(names, taken)}. "
         f"Accepted for {missing[0].name}: {accepted}; or choose with {option} {missing[0].name}=COLUMN"

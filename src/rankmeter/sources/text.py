@@ -205,14 +205,16 @@ class TextPart:
     def wrong_line(self, line: int, count: int, text: bytes) -> Problem:
         """What is wrong with a line that has another number of fields, or wrong quotes."""
         rule = "quotes" if count in WRONG_QUOTES else "field-count"
-        expected = f"{count} fields, {len(self.names)} expected ({' '.join(self.names)})"
+        expected = f"{count} field{'s' * (count != 1)}, {len(self.names)} expected ({' '.join(self.names)})"
         return _problem(rule, self.label, line, WRONG_QUOTES.get(count, expected), text)
 
 
 def _problem(rule: str, label: str, line: int, sentence: str, text: bytes) -> Problem:
     """What is wrong with a line."""
     shown = _shown(text)
-    return Problem(rule, f'{label} row {line}: {sentence}; the line reads "{shown}"', label, line, value=shown)
+    advice = "; mend or remove it" if rule in ("field-count", "no-object") else ""
+    message = f'{label} row {line}: {sentence}; the line reads "{shown}"{advice}'
+    return Problem(rule, message, label, line, value=shown)
 
 
 def _shown(line: bytes) -> str:
@@ -434,7 +436,7 @@ class _Objects:
         lines = self._left.lines()
         whys = {number: why for number, line in enumerate(lines) if (why := _why_no_object(line))}
         if not whys and (odd := _unreadable(lines)) is not None:
-            whys = {odd: f"cannot be read ({reason})"}
+            whys = {odd: f"cannot be read ({next(iter(reason.splitlines()), reason)})"}
         if whys:
             return "no-object", self._wrong_objects(lines, whys)
         if found := list(clashes(lines)):
