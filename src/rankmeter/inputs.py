@@ -29,7 +29,7 @@ def open_inputs(request: Request) -> Inputs:
 
     Raises:
         UsageError: what is asked for does not go with the inputs.
-        DataError: a file is damaged, or lacks a column.
+        DataError: a file is damaged, or lacks a column, or nothing orders the lists of a run.
         StorageError: a path is absent or unreadable.
     """
     if request.labelled is not None and request.of_subtopics:
@@ -40,6 +40,8 @@ def open_inputs(request: Request) -> Inputs:
     names = [_run_name(given, source) for given, source in runs]
     check_names(names)
     sources = [source for _, source in runs]
+    for source in sources:
+        order_of(source, request.rules)  # which it must have
     check_segments(request, [*([queries] if queries else []), judgements], sources)
     return Inputs(judgements, queries, sources, names)
 
