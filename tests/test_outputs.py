@@ -1,5 +1,6 @@
 """Files of values: every suffix reads back, carries its metadata, and appears whole or not at all."""
 
+import errno
 import json
 import os
 import re
@@ -394,3 +395,90 @@ def test_the_output_may_not_be_an_input(tmp_path, monkeypatch, capsys):
     assert main(["evaluate", "qrels.parquet", "run.parquet", "-m", "AP", "--per-query", "./run.parquet"]) == 2
     assert "run.parquet" in capsys.readouterr().err
     assert inputs.digest("run.parquet") == before
+
+
+@pytest.fixture
+def interrupted(tmp_path):
+    """A folder with what a killed writer of `x.csv` left, and other files with names like that."""
+    target = tmp_path / "x.csv"
+    with subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(target)], stdout=subprocess.PIPE, env=inputs.environment()
+    ) as process:
+        assert process.stdout.readline() == b"writing\n"
+        process.kill()
+    (left,) = tmp_path.iterdir()
+    for name in (f".y.csv.abcdefgh{sinks.TEMPORARY}", f".x.csv.y.abcdefgh{sinks.TEMPORARY}", f"x.csv{sinks.TEMPORARY}"):
+        (tmp_path / name).touch()
+    (tmp_path / f".x.csv.folder{sinks.TEMPORARY}").mkdir()
+    (tmp_path / f".x.csv.link{sinks.TEMPORARY}").symlink_to(tmp_path / f"x.csv{sinks.TEMPORARY}")
+    return left, sorted(path for path in tmp_path.iterdir() if path != left)
+
+
+def test_what_a_killed_run_left_is_removed_by_the_next(interrupted):
+    left, others = interrupted
+    target = left.parent / "x.csv"
+    assert sinks.check_target(target, "per_query") == [left]
+    assert sorted(left.parent.iterdir()) == others
+    assert sinks.check_target(target, "per_query") == []
+
+
+@pytest.mark.parametrize("link", [False, True], ids=["target", "link"])
+def test_writing_removes_what_a_killed_run_left(link, interrupted):
+    left, others = interrupted
+    target = left.parent / ("link.csv" if link else "x.csv")
+    if link:
+        target.symlink_to("x.csv")
+    measured().write_per_query(target)
+    assert not left.exists()
+    assert sorted(left.parent.iterdir()) == sorted({*others, left.parent / "x.csv", target})
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_the_command_line_tells_what_it_removed(quiet, interrupted, monkeypatch, capsys):
+    left, _ = interrupted
+    monkeypatch.chdir(left.parent)
+    SMALL.qrels.write_parquet("q.parquet")
+    SMALL.run.write_parquet("r.parquet")
+    line = ["evaluate", "q.parquet", "r.parquet", "-m", "RR", "--per-query", "x.csv", *(["--quiet"] if quiet else [])]
+    assert main(line) == 0
+    note = f"rankmeter: note: removed {left}, left by a run that was interrupted\n"
+    assert (note in capsys.readouterr().err) is not quiet
+    assert not left.exists()
+
+
+def test_the_file_of_a_run_that_still_writes_is_never_touched(tmp_path):
+    target = tmp_path / "x.csv"
+    with sinks.whole_file(target) as file:
+        file.write(b"mine")
+        assert sinks.check_target(target, "per_query") == []
+        with sinks.whole_file(target) as other:
+            other.write(b"other")
+        assert target.read_bytes() == b"other"
+    assert target.read_bytes() == b"mine"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_file_taken_away_before_it_was_locked_is_made_anew(tmp_path, monkeypatch):
+    target, lock = tmp_path / "x.csv", sinks._locked
+    taken = []
+
+    def late(handle, *, wait):
+        if wait and not taken:
+            taken.extend(sinks.check_target(target, "per_query"))
+        return lock(handle, wait=wait)
+
+    monkeypatch.setattr("rankmeter.sinks._locked", late)
+    with sinks.whole_file(target) as file:
+        file.write(b"new")
+    assert len(taken) == 1
+    assert target.read_bytes() == b"new"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_without_locks_files_are_written_and_leftovers_stay(interrupted, monkeypatch):
+    left, _ = interrupted
+    refused = OSError(errno.ENOLCK, "No locks available")
+    monkeypatch.setattr("fcntl.flock", lambda *_: (_ for _ in ()).throw(refused))
+    measured().write_per_query(left.parent / "x.csv")
+    assert left.exists()
+    assert READERS[".csv"](left.parent / "x.csv").height == measured_height()

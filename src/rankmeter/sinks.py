@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -14,6 +16,9 @@ import pyarrow as pa
 from polars.io.plugins import register_io_source
 
 from rankmeter.errors import StorageError, UsageError
+
+if sys.platform != "win32":
+    import fcntl
 
 SUFFIXES = {
     "per_query": (".parquet", ".arrow", ".csv", ".tsv", ".jsonl"),
@@ -33,8 +38,11 @@ TEMPORARY = ".rankmeter-tmp"
 """The suffix of files that are not whole yet."""
 
 
-def check_target(path: str | Path, kind: str) -> None:
-    """Refuse a target that could not be written, before the work begins.
+def check_target(path: str | Path, kind: str) -> list[Path]:
+    """Refuse a target that could not be written, before the work begins, and clean up beside it.
+
+    Returns:
+        The unfinished files of the same target that interrupted runs had left, which are removed.
 
     Raises:
         UsageError: the suffix names no format that this output has.
@@ -48,6 +56,55 @@ def check_target(path: str | Path, kind: str) -> None:
         raise StorageError(f"{path}: cannot be written: it is a folder")
     if not target.parent.is_dir():
         raise StorageError(f"{path}: cannot be written: there is no folder {target.parent}")
+    return _without_leftovers(target.resolve())
+
+
+def _without_leftovers(target: Path) -> list[Path]:
+    """Remove the unfinished files of a target that nobody writes any more, and tell which these were."""
+    unfinished = re.compile(rf"\.{re.escape(target.name)}\.[a-z0-9_]+{re.escape(TEMPORARY)}")
+    try:
+        found = sorted(path for path in target.parent.iterdir() if unfinished.fullmatch(path.name))
+    except OSError:  # a folder may be written and not listed
+        return []
+    return [path for path in found if _removed(path)]
+
+
+def _removed(path: Path) -> bool:
+    """Whether an unfinished file could be locked, so that nobody writes it, and is gone now."""
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return False
+    try:
+        if not _locked(handle, wait=False):
+            return False
+        path.unlink()
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+    return True
+
+
+def _locked(handle: int, *, wait: bool) -> bool:
+    """Whether a file is now locked for this process alone, until it is closed; some file systems know no locks."""
+    if sys.platform == "win32":
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError:
+        return False
+    return True
+
+
+def _unfinished(target: Path) -> tuple[int, str]:
+    """A new file beside the target, open and locked, so that no other run takes it for a leftover."""
+    while True:
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=TEMPORARY)
+        _locked(handle, wait=True)
+        if os.fstat(handle).st_nlink:
+            return handle, name
+        os.close(handle)  # removed by another run before it was locked
 
 
 @contextmanager
@@ -63,7 +120,7 @@ def whole_file(path: str | Path) -> Iterator[IO[bytes]]:
             yield file
         return
     try:
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=TEMPORARY)
+        handle, name = _unfinished(target)
     except OSError as error:
         raise StorageError.unwritable(path, error) from error
     try:
@@ -71,8 +128,8 @@ def whole_file(path: str | Path) -> Iterator[IO[bytes]]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        Path(name).chmod(_usual_mode(target))
-        Path(name).replace(target)
+            Path(name).chmod(_usual_mode(target))
+            Path(name).replace(target)  # before the lock goes with the file
         _sync_folder(target.parent)
     except OSError as error:
         raise StorageError.unwritable(path, error) from error

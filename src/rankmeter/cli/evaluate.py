@@ -116,7 +116,7 @@ def evaluate(
         resources=Resources(threads, batch_rows, memory_limit),
         problems=problems,
     )
-    targets.check(request)
+    targets.check(request, quiet=quiet)
     result = _run(request, show_bar=not (quiet or no_progress))
     _report(result.warnings, quiet=quiet, strict=strict)
     targets.write(result)
@@ -135,8 +135,8 @@ class Targets:
     hits: str | None = None
     problems: str | None = None
 
-    def check(self, request: Request) -> None:
-        """Refuse, before any work, what could not be written or would overwrite an input."""
+    def check(self, request: Request, *, quiet: bool) -> None:
+        """Refuse, before any work, what could not be written or would overwrite an input; tell what was cleaned up."""
         from rankmeter.sinks import check_target
 
         taken = {_real(path): path for path in _inputs(request)}
@@ -144,7 +144,9 @@ class Targets:
             if _real(path) in taken:
                 raise UsageError(f"--{kind.replace('_', '-')} {path} is also {taken[_real(path)]}; choose another path")
             taken[_real(path)] = path
-            check_target(Path(path), kind)
+            for left in check_target(Path(path), kind):
+                if not quiet:
+                    say("note", f"removed {left}, left by a run that was interrupted")
 
     def write(self, result: "Result") -> None:
         """Write the files that were asked for; that of problems was written by the evaluation."""
