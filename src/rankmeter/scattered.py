@@ -4,7 +4,6 @@ Each batch is ordered by box (rows keep their order inside one). What it held st
 file, from which a box takes its rows later: memory holds one box per thread, whatever the run's size.
 """
 
-import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -17,7 +16,7 @@ import polars as pl
 from rankmeter import dealing
 from rankmeter.checks.repeats import SECOND_LIST
 from rankmeter.conflicts import two_values
-from rankmeter.errors import DataError, RefusedRowsError, StorageError
+from rankmeter.errors import DataError, RefusedRowsError
 from rankmeter.ids import Held, list_heads
 from rankmeter.parallel import in_order
 from rankmeter.passes import Pass
@@ -61,15 +60,12 @@ def scattered(attempt: Pass, read: Mapping[int, Batch]) -> None:
         raise RefusedRowsError(f"{source.label}: a query {SECOND_LIST}", "second-list")
     boxes = Boxes.for_rows(None if source.has_lists else source.rows, len(work.index))
     numbered = enumerate(source.batches(work.batch_rows))
-    try:
-        with ExitStack() as stack:
-            dealer = _Dealer(attempt, boxes, read, Spill(stack, work.budget.scattered))
-            dealt = list(in_order(work.threads, numbered, dealer.deal))
-            collector = _Collector.of(attempt, dealer, dealt)
-            for _ in in_order(work.threads, iter(range(boxes.count)), collector.evaluate):
-                pass
-    except OSError as error:
-        raise StorageError.unwritable(tempfile.gettempdir(), error) from error
+    with ExitStack() as stack:
+        dealer = _Dealer(attempt, boxes, read, Spill(stack, work.budget.scattered))
+        dealt = list(in_order(work.threads, numbered, dealer.deal))
+        collector = _Collector.of(attempt, dealer, dealt)
+        for _ in in_order(work.threads, iter(range(boxes.count)), collector.evaluate):
+            pass
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """Outputs that appear whole or not at all: written beside the target, synced, renamed."""
 
+import errno
 import json
 import os
 import re
@@ -46,17 +47,36 @@ def check_target(path: str | Path, kind: str) -> list[Path]:
 
     Raises:
         UsageError: the suffix names no format that this output has.
-        StorageError: the folder is absent, or the path is a folder.
+        StorageError: the folder is absent or may not be written, or the path is a folder.
     """
     target = Path(path)
     if target.suffix.lower() not in SUFFIXES[kind]:
         known = ", ".join(SUFFIXES[kind])
         raise UsageError(f'{path}: the suffix "{target.suffix}" names no format for this output; use one of {known}')
+    try:
+        _check_place(target, path)
+    except OSError as error:
+        raise StorageError.unwritable(path, error) from error
+    return _without_leftovers(target.resolve())
+
+
+def _check_place(target: Path, path: str | Path) -> None:
+    """Refuse a target that is a folder, or whose folder is absent or may not be written."""
     if target.is_dir():
         raise StorageError(f"{path}: cannot be written: it is a folder")
     if not target.parent.is_dir():
         raise StorageError(f"{path}: cannot be written: there is no folder {target.parent}")
-    return _without_leftovers(target.resolve())
+    folder = target.resolve().parent
+    if not _is_pipe_or_device(target) and not os.access(folder, os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, f"no permission to write into the folder {folder}")
+
+
+def _is_pipe_or_device(target: Path) -> bool:
+    """Whether something stands there that is written into, and is not replaced."""
+    try:
+        return target.exists() and not target.is_file()
+    except OSError:  # which writing tells
+        return False
 
 
 def _without_leftovers(target: Path) -> list[Path]:
@@ -115,7 +135,7 @@ def whole_file(path: str | Path) -> Iterator[IO[bytes]]:
         StorageError: it cannot be written; what stood at `path` is untouched.
     """
     target = Path(path).resolve()  # where a link leads, so that it stays one
-    if target.exists() and not target.is_file():
+    if _is_pipe_or_device(target):
         with _opened(target, path) as file:
             yield file
         return

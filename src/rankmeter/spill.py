@@ -3,27 +3,61 @@
 The file has no name, so that it is gone when the process is, however that ends.
 """
 
+import errno
 import mmap
 import os
 import tempfile
 import threading
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import IO, Any
 
 import numpy as np
 
+from rankmeter.errors import StorageError
+
 Array = np.ndarray[Any, Any]
 
 
 def zeros(shape: tuple[int, int], limit: int) -> Array:
-    """A table of zeros (float64), in memory if it takes at most `limit` bytes, else in a temporary file."""
+    """A table of zeros (float64), in memory if it takes at most `limit` bytes, else in a temporary file.
+
+    Raises:
+        StorageError: the temporary folder is full.
+    """
     size = 8 * shape[0] * shape[1]
     if size <= limit:
         return np.zeros(shape)
-    with tempfile.TemporaryFile(prefix="rankmeter-") as file:
-        file.truncate(size)
+    with _on_disk(), tempfile.TemporaryFile(prefix="rankmeter-") as file:
+        _reserve(file, size)
         return np.frombuffer(mmap.mmap(file.fileno(), size), np.float64).reshape(shape)
+
+
+def _reserve(file: IO[bytes], size: int) -> None:
+    """Give a file its size, and the room on the disk: writing to mapped memory without room ends the process."""
+    file.truncate(size)
+    try:
+        os.posix_fallocate(file.fileno(), 0, size)
+    except (AttributeError, OSError) as error:
+        if getattr(error, "errno", errno.EOPNOTSUPP) not in (errno.EOPNOTSUPP, errno.EINVAL):
+            raise
+
+
+@contextmanager
+def _on_disk() -> Iterator[None]:
+    """Errors of temporary files become sentences that name their folder.
+
+    Raises:
+        StorageError: the folder is full, or there is none.
+    """
+    try:
+        yield
+    except OSError as error:
+        cause = StorageError.unwritable(tempfile.tempdir or "the temporary folder", error)
+        raise StorageError(
+            f"{cause}; what does not fit into memory goes there, so make room, set TMPDIR or raise --memory-limit"
+        ) from error
 
 
 @dataclass(slots=True)
@@ -64,16 +98,22 @@ class Spill:
         self._lock = threading.Lock()
 
     def keep(self, block: Block) -> Block:
-        """The block, or one that reads from the file."""
+        """The block, or one that reads from the file.
+
+        Raises:
+            StorageError: the temporary folder is full.
+        """
         size = sum(column.nbytes for column in block.columns.values())
         with self._lock:
             if self._kept + size <= self._limit:
                 self._kept += size
                 return block
             if self._file is None:
-                self._file = self._stack.enter_context(tempfile.TemporaryFile(prefix="rankmeter-"))  # noqa: SIM115
+                with _on_disk():
+                    self._file = self._stack.enter_context(tempfile.TemporaryFile(prefix="rankmeter-"))  # noqa: SIM115
             place, self._end = self._end, self._end + size
-        return BlockOnDisk.written(block, self._file.fileno(), place)
+        with _on_disk():
+            return BlockOnDisk.written(block, self._file.fileno(), place)
 
 
 @dataclass(slots=True)

@@ -17,6 +17,9 @@ from rankmeter.errors import DataError, MemoryLimitError, RankmeterError, Storag
 
 DEFECT, INTERRUPTED, TERMINATED = 70, 130, 143
 
+AGAIN = 0.01
+"""Seconds after which a signal that got lost comes once more."""
+
 
 @dataclass
 class Session:
@@ -100,7 +103,7 @@ def _make_writable(stream: Any) -> None:  # whatever stands in for a stream
 
 @contextlib.contextmanager
 def _stoppable() -> Iterator[None]:
-    """Turn SIGTERM into an exception, so that unfinished files are taken away."""
+    """Turn SIGTERM into an exception, so that unfinished files are taken away; none gets lost."""
 
     def stop(*_: object) -> NoReturn:
         raise _Terminated
@@ -108,11 +111,24 @@ def _stoppable() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, stop)
+    before, hook = signal.signal(signal.SIGTERM, stop), sys.unraisablehook
+    sys.unraisablehook = _lost
     try:
         yield
     finally:
+        sys.unraisablehook = hook
         signal.signal(signal.SIGTERM, before)
+
+
+def _lost(unraisable: Any) -> None:
+    """A signal that came where no exception is passed on, such as a callback of a library, comes once more."""
+    number = {KeyboardInterrupt: signal.SIGINT, _Terminated: signal.SIGTERM}.get(unraisable.exc_type)
+    if number is None:
+        sys.__unraisablehook__(unraisable)
+        return
+    again = threading.Timer(AGAIN, os.kill, (os.getpid(), number))
+    again.daemon = True
+    again.start()
 
 
 def _after_exit(stop: SystemExit) -> int:
