@@ -84,7 +84,7 @@ def check(
         resources=Resources(threads, batch_rows, memory_limit),
         problems=problems,
     )
-    Targets(problems=problems).check(request)
+    Targets(problems=problems).check(request, quiet=False)
     found = _inspected(request, show_bar=not no_progress)
     if form is CheckFormat.json:
         typer.echo(json.dumps(found.to_dict(), ensure_ascii=False, default=str))
