@@ -262,7 +262,7 @@ ASCII = {"LC_ALL": "C", "LANG": "C", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": 
 
 @pytest.mark.parametrize("form", ["table", "json", "csv", "markdown", "trec"])
 def test_an_ascii_locale_does_no_harm(form, tmp_path):
-    """Ids, segments, run names and paths beyond ASCII, in files as they are and on the terminal as escapes."""
+    """Ids, segments, run names and paths beyond ASCII, in files and data as they are, and in tables as escapes."""
     ids = {"query_id": [ODD, "q"], "doc_id": [ODD, "d"]}
     pl.DataFrame({**ids, "grade": [1, 1], ODD: [ODD, None]}).write_parquet(tmp_path / f"{ODD}.parquet")
     pl.DataFrame({**ids, "score": [1.0, 2.0]}).write_parquet(tmp_path / "r.parquet")
