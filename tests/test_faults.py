@@ -271,8 +271,9 @@ def test_an_ascii_locale_does_no_harm(form, tmp_path):
     for _ in range(2):
         done = inputs.process("-m", "rankmeter", "evaluate", *arguments, "--print-per-query", cwd=tmp_path, **ASCII)
         assert done.returncode == 0, done.stderr
-    assert done.stdout.isascii()
-    assert form == "trec" or "\\u043c" in done.stdout
+    shown = {"table": "\\u043c", "trec": ""}.get(form, ODD)  # data for programs is UTF-8 anywhere
+    assert done.stdout.isascii() or form != "table"
+    assert shown in done.stdout
     for kind in ("per-query", "hits", "summary"):
         assert ODD in (tmp_path / f"{ODD} {kind}.csv").read_text(encoding="utf-8")
     missing = inputs.process("-m", "rankmeter", "evaluate", f"{ODD} absent", "r.parquet", cwd=tmp_path, **ASCII)
