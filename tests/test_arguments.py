@@ -41,7 +41,7 @@ WRONG |= {name: (RULES[name], ("x", 1, 0.0, [])) for name, value in Rules().as_d
 
 
 def test_every_option_is_tried():
-    assert WRONG.keys() >= Options.__annotations__.keys() - {"labelled", "queries"}
+    assert WRONG.keys() >= Options.__annotations__.keys() - {"labelled", "queries", "problems"}
 
 
 @pytest.mark.parametrize(
