@@ -102,39 +102,37 @@ def on_judged(twin: Callable[..., float]) -> Callable[..., float]:
     return seen
 
 
-def worth(grade: float | None, gain: str, gains: Pairs) -> float:
-    named = dict(gains)
-    if grade is None or (grade <= 0 and grade not in named):
+def worth(grade: float | None, gain: str | None, gains: Pairs, rel: float) -> float:
+    if grade is None:
         return 0.0
-    kind, _, level = gain.partition(" ")  # binary gains come with the relevance level
-    usual = {"exp": 2.0**grade - 1, "linear": grade, "binary": float(grade >= float(level or 1))}
-    return named.get(grade, usual[kind])
+    usual = {"exp": 2.0 ** max(grade, 0.0) - 1, "linear": max(grade, 0.0), "binary": 1.0}[gain or "linear"]
+    return dict(gains).get(grade, usual if grade >= rel else 0.0)
 
 
 def discounted(gains: Iterable[float]) -> float:
     return in_turn(gain / math.log2(rank + 1) for rank, gain in enumerate(gains, start=1) if gain)
 
 
-def best_gains(judged: Judged, gain: str, gains: Pairs) -> list[float]:
-    every = (worth(grade, gain, gains) for grade in judged)
+def best_gains(judged: Judged, gain: str | None, gains: Pairs, rel: float) -> list[float]:
+    every = (worth(grade, gain, gains, rel) for grade in judged)
     return sorted((value for value in every if value > 0), reverse=True)
 
 
-def dcg(ranked: List, _judged: Judged, k: int | None, gain: str, gains: Pairs) -> float:
-    return discounted(worth(grade, gain, gains) for grade in ranked[:k])
+def dcg(ranked: List, _judged: Judged, k: int | None, gain: str | None, gains: Pairs, rel: float) -> float:
+    return discounted(worth(grade, gain, gains, rel) for grade in ranked[:k])
 
 
-def ideal_dcg(_ranked: List, judged: Judged, k: int | None, gain: str, gains: Pairs) -> float:
-    return discounted(best_gains(judged, gain, gains)[:k])
+def ideal_dcg(_ranked: List, judged: Judged, k: int | None, gain: str | None, gains: Pairs, rel: float) -> float:
+    return discounted(best_gains(judged, gain, gains, rel)[:k])
 
 
-def ndcg(ranked: List, judged: Judged, k: int | None, gain: str, gains: Pairs) -> float:
-    best = ideal_dcg(ranked, judged, k, gain, gains)
-    return dcg(ranked, judged, k, gain, gains) / best if best else 0.0
+def ndcg(ranked: List, judged: Judged, k: int | None, gain: str | None, gains: Pairs, rel: float) -> float:
+    best = ideal_dcg(ranked, judged, k, gain, gains, rel)
+    return dcg(ranked, judged, k, gain, gains, rel) / best if best else 0.0
 
 
-def ndcg_rel(ranked: List, judged: Judged, gain: str, gains: Pairs) -> float:
-    found, best = [worth(grade, gain, gains) for grade in ranked], best_gains(judged, gain, gains)
+def ndcg_rel(ranked: List, judged: Judged, gain: str | None, gains: Pairs, rel: float) -> float:
+    found, best = [worth(grade, gain, gains, rel) for grade in ranked], best_gains(judged, gain, gains, rel)
     if not best:
         return 0.0
     ranks = [rank for rank, value in enumerate(found, start=1) if value > 0]
@@ -143,8 +141,9 @@ def ndcg_rel(ranked: List, judged: Judged, gain: str, gains: Pairs) -> float:
     return total / len(best) if total > 0 else 0.0
 
 
-def rndcg(ranked: List, judged: Judged, gain: str, gains: Pairs, least: float) -> float:
-    found, best = [worth(grade, gain, gains) for grade in ranked], best_gains(judged, gain, gains)
+def rndcg(ranked: List, judged: Judged, gain: str | None, gains: Pairs, least: float) -> float:
+    rel = least if gain == "binary" else -math.inf
+    found, best = [worth(grade, gain, gains, rel) for grade in ranked], best_gains(judged, gain, gains, rel)
     if not best or not number_relevant(judged, least):
         return 0.0
     ends = [rank for rank in range(1, len(best) + 1) if rank == len(best) or best[rank] != best[rank - 1]]
@@ -154,11 +153,11 @@ def rndcg(ranked: List, judged: Judged, gain: str, gains: Pairs, least: float) -
     return in_turn(at) / len(at)
 
 
-def normalised_gain(ranked: List, judged: Judged, gain: str, gains: Pairs) -> float:
-    best, cost, seen, total = best_gains(judged, gain, gains), 0.0, 0.0, 0.0
+def normalised_gain(ranked: List, judged: Judged, gain: str | None, gains: Pairs, rel: float) -> float:
+    best, cost, seen, total = best_gains(judged, gain, gains, rel), 0.0, 0.0, 0.0
     for place, grade in enumerate(ranked):
         cost += max(1.0, best[place] if place < len(best) else 0.0)
-        value = worth(grade, gain, gains)
+        value = worth(grade, gain, gains, rel)
         seen += value
         total += value / math.log2(2 + cost - seen) if value else 0.0
     return total / in_turn(best) if best else 0.0
@@ -257,9 +256,9 @@ def utility(ranked: List, judged: Judged, a: float, b: float, c: float, d: float
 def rank_biased(ranked: List, judged: Judged, k: int | None, p: float, rel: float, gain: str) -> float:
     highest = max(1.0, *judged) if judged else 1.0
     gains = [
-        max(grade or 0.0, 0.0) / {"max": highest, "linear": 1.0}[gain]
-        if gain in ("max", "linear")
-        else float(grade is not None and grade >= rel)
+        {"max": max(grade, 0.0) / highest, "linear": max(grade, 0.0), "binary": 1.0}[gain]
+        if grade is not None and grade >= rel
+        else 0.0
         for grade in ranked[:k]
     ]
     return (1 - p) * in_turn(value * p ** float(place) for place, value in enumerate(gains))

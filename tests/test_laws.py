@@ -6,6 +6,7 @@ import math
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -34,12 +35,18 @@ def worth(grade: float | None) -> float:
     return max(grade or 0.0, 0.0)
 
 
+def cut(query: Dense, depth: int) -> Dense:
+    ranked, missed = query
+    return ranked[:depth], [*missed, *(grade for grade in ranked[depth:] if grade is not None)]
+
+
 def swap(query: Dense, k: int, chance: random.Random) -> Iterator[Pair]:
     ranked, missed = query
     for i in range(len(ranked) - 1):
         if worth(ranked[i + 1]) >= worth(ranked[i]):
             better = [*ranked[:i], ranked[i + 1], ranked[i], *ranked[i + 2 :]]
             yield query, (better, missed), k
+            yield cut(query, i + 1), cut((better, missed), i + 1), k
 
 
 def replacement(query: Dense, k: int, chance: random.Random) -> Iterator[Pair]:
@@ -50,9 +57,7 @@ def replacement(query: Dense, k: int, chance: random.Random) -> Iterator[Pair]:
 
 
 def tail(query: Dense, k: int, chance: random.Random) -> Iterator[Pair]:
-    ranked, missed = query
-    lost = [grade for grade in ranked[k:] if grade is not None]
-    yield query, (ranked[:k], [*missed, *lost]), k
+    yield query, cut(query, k), k
 
 
 def padding(query: Dense, k: int, chance: random.Random) -> Iterator[Pair]:
@@ -85,10 +90,11 @@ NEEDED = {"recall": 0.5, "x": 1.0, "max_rel": 4.0}
 """Values of parameters that have no default."""
 
 
-def value(measure: Measure, query: Dense, k: int | None) -> float:
-    """The value of a list for the defaults of all parameters but the cut-off."""
+def value(measure: Measure, query: Dense, k: int | None, **given: Any) -> float:
+    """The value of a list for the defaults of all parameters but the cut-off and those that are given."""
     ranked, missed = query
-    values = [k if p.kind == "cutoff" else NEEDED.get(p.name, p.default) for p in measure.parameters]
+    others = NEEDED | given
+    values = [k if p.kind == "cutoff" else others.get(p.name, p.default) for p in measure.parameters]
     asked = Asked(measure, tuple(values))
     found = [(rank, grade) for rank, grade in enumerate(ranked, 1) if grade is not None]
     judged = sorted([*(grade for _, grade in found), *missed], reverse=True)
@@ -100,15 +106,15 @@ def value(measure: Measure, query: Dense, k: int | None) -> float:
     return measure.kernel([rank for rank, _ in found], grades, judged, len(ranked), *asked.kernel_parameters(Rules()))
 
 
-def holds(law: str, measure: Measure, pair: Pair) -> bool:
+def holds(law: str, measure: Measure, pair: Pair, **given: Any) -> bool:
     before, after, k = pair
     if law == "ideal":
-        return value(measure, after, k) == 1.0
+        return value(measure, after, k, **given) == 1.0
     if law == "deep":
-        return value(measure, before, k) == value(measure, before, None)
+        return value(measure, before, k, **given) == value(measure, before, None, **given)
     if law in ("swap", "replacement"):
-        return value(measure, after, k) >= value(measure, before, k) - 1e-12
-    return value(measure, after, k) == value(measure, before, k)
+        return value(measure, after, k, **given) >= value(measure, before, k, **given) - 1e-12
+    return value(measure, after, k, **given) == value(measure, before, k, **given)
 
 
 WALKERS = {"NERR10", "NERR11", "INST", "INSQ"}
@@ -152,6 +158,30 @@ def test_a_declared_law_holds(name: str, law: str) -> None:
 def test_a_law_that_is_not_declared_does_not_hold(name: str, law: str) -> None:
     broken = any(not holds(law, MEASURES[name], pair) for pair in cases(law, name))
     assert broken != (law in UNTOUCHED.get(name, ()))
+
+
+OTHERWISE = [
+    (name, law, p.name, chosen)
+    for name, measure in DECLARED.items()
+    for law in ("swap", "padding")
+    if law in measure.laws
+    for p in measure.parameters
+    for chosen in (p.choices or (True, False) if p.kind in ("choice", "flag") and not p.view else ())
+]
+"""What bounds of ties rest on, with each value of each parameter that kernels have to choose from."""
+
+
+@pytest.mark.parametrize(("name", "law", "parameter", "chosen"), OTHERWISE)
+def test_a_law_holds_unless_a_parameter_is_said_to_break_it(name: str, law: str, parameter: str, chosen: Any) -> None:
+    measure = MEASURES[name]
+    broken = any(not holds(law, measure, pair, **{parameter: chosen}) for pair in cases(law, name))
+    assert broken == (measure.unless.get(law) == (parameter, chosen))
+
+
+def test_what_breaks_laws_are_values_of_parameters() -> None:
+    assert {(name, law, *broken) for name, measure in MEASURES.items() for law, broken in measure.unless.items()} <= {
+        *OTHERWISE
+    }
 
 
 def last_relevant(rank: Sequence[int], grade: Sequence[float], ideal: Sequence[float], num_ret: int, k: int) -> float:

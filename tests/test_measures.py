@@ -53,8 +53,8 @@ def random_query(chance: random.Random) -> Dense:
 def random_value(parameter: Parameter, chance: random.Random) -> Any:
     if parameter.kind == "cutoff":
         return chance.choice([1, 2, 3, 5, 10, 100, *([] if parameter.required else [None])])
-    if parameter.kind == "level":
-        return chance.choice([None, 0.5, 1.0, 2.0])
+    if parameter.kind in ("level", "floor"):
+        return chance.choice([None, 0.0, 0.5, 1.0, 2.0])
     if parameter.name in SCALES:
         return chance.choice(SCALES[parameter.name])
     if parameter.kind in ("number", "point"):
@@ -74,13 +74,13 @@ def random_questions(name: str) -> Iterator[tuple[Asked, list[Dense], float]]:
     """The measure with many parameters, each with many random queries and a relevance level."""
     chance = random.Random(f"measures {name}")
     for _ in range(20):
-        yield random_asked(name, chance), [random_query(chance) for _ in range(CASES // 20)], chance.choice([1, 2])
+        yield random_asked(name, chance), [random_query(chance) for _ in range(CASES // 20)], chance.choice([0, 1, 2])
 
 
 def twin_values(asked: Asked, queries: Sequence[Dense], level: float) -> list[float]:
-    pairs = asked.pairs
-    values = [float(level) if p.kind == "level" and value is None else value for p, value in pairs]
-    values = [f"binary {level}" if isinstance(value, str) and value == "binary" else value for value in values]
+    binary = any(p.name == "gain" and value == "binary" for p, value in asked.pairs)
+    levels = {"level": float(level), "floor": float(level) if binary else -math.inf}
+    values = [levels.get(p.kind, value) if value is None else value for p, value in asked.pairs]
     return [TWINS[asked.measure.name](*query, *values) for query in queries]
 
 

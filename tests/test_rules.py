@@ -3,9 +3,9 @@
 import itertools
 import math
 import random
+import re
 
 import inputs
-import numpy as np
 import polars as pl
 import pytest
 import pytrec_eval
@@ -14,8 +14,9 @@ from polars.testing import assert_frame_equal
 import rankmeter
 from rankmeter.catalogue import MEASURES
 from rankmeter.cli import main
-from rankmeter.conventions import CONVENTIONS
+from rankmeter.conventions import CONVENTIONS, Rules
 from rankmeter.errors import DataError, UsageError
+from rankmeter.notation import parse_measure
 
 SMALL = inputs.collection(seed=11, queries=30, depth=20)
 ASKED = f"{inputs.MEASURES} Bpref infAP RBP(gain=max) nDCG(gain=exp)@5 NumRet Judged@5 Unjudged@5 num_nonrel_judged_ret"
@@ -160,50 +161,128 @@ def orders(scores):
         yield [doc for part in parts for doc in part]
 
 
-MONOTONE = [
-    name
-    for name, declared in MEASURES.items()
-    if "swap" in declared.laws and not any(p.required and not p.behind_at for p in declared.parameters)
-]
-BOUNDED = " ".join(
-    f"{name}@{3 if MEASURES[name].parameter('k') else 0.5}"
-    if any(p.required for p in MEASURES[name].parameters)
-    else name
-    for name in MONOTONE
-)
+def standing(order):
+    """A run in which documents stand in an order."""
+    return {document: -place for place, document in enumerate(order)}
 
 
-@pytest.mark.parametrize("seed", range(25))
-def test_best_and_worst_bound_every_order_of_ties(seed):
+def over_orders(qrels, scores, measures, rules):
+    """The values of each order of ties, one row an order, one column a measure."""
+    every = dict(enumerate(itertools.islice(orders(scores), 720)))
+    run = {number: standing(order) for number, order in every.items()}
+    result = rankmeter.evaluate(dict.fromkeys(every, qrels), {"r": run}, measures, **rules)
+    return result.per_query.select(parse_measure(measure).name for measure in measures).to_numpy()
+
+
+def tied(seed, least):
+    """A query whose results tie, with grades of every kind."""
     chance = random.Random(seed)
-    docs = "abcdefg"
-    scores = {doc: chance.randrange(3) for doc in docs[: chance.randint(2, 7)]}
-    qrels = {"q": {doc: chance.choice([-1, 0, 0, 1, 2]) for doc in docs if chance.random() < 0.7} | {"z": 1}}
-    every = [
-        rankmeter.evaluate(qrels, {"q": {doc: -n for n, doc in enumerate(order)}}, BOUNDED).summary["mean"]
-        for order in itertools.islice(orders(scores), 300)
+    docs = "abcdef"
+    scores = {doc: chance.randrange(chance.choice([1, 2, 3])) for doc in docs[: chance.randint(least, 6)]}
+    return {doc: chance.choice([-1, 0, 0, 1, 2]) for doc in docs if chance.random() < 0.7} | {"z": 1}, scores
+
+
+def spelled(declared):
+    """A measure with what it needs, and in every other way that its choices allow."""
+    needed = {"max_rel": "2", "k": "3", "x": "0.5", "recall": "0.5"}
+    inside = [f"{p.name}={needed[p.name]}" for p in declared.parameters if p.required and not p.behind_at]
+    behind = "".join(f"@{needed[p.name]}" for p in declared.parameters if p.behind_at)
+    ways = [[]]
+    ways += [
+        [f"{p.name}={value}"]
+        for p in declared.parameters
+        for value in p.choices or ("true", "false")[: p.kind == "flag"]
     ]
-    table = np.array([values.to_list() for values in every])
-    for rule, bound in (("best", table.max(axis=0)), ("worst", table.min(axis=0))):
-        got = rankmeter.evaluate(qrels, {"q": scores}, BOUNDED, ties=rule).summary
-        assert got["mean"].to_list() == pytest.approx(bound.tolist(), abs=1e-12), got["measure"].to_list()
+    ways += [[f"{p.name}=2"] for p in declared.parameters if p.kind in ("level", "floor")]
+    ways += [[f"{p.name}='1=2,2=5'"] for p in declared.parameters if p.kind == "gains"]
+    return [f"{declared.name}({','.join([*inside, *way])}){behind}" for way in ways]
+
+
+WRITTEN = [text for declared in MEASURES.values() if not declared.of_subtopics for text in spelled(declared)]
+SPELLED = list({parse_measure(text).name: text for text in WRITTEN}.values())  # some ways are the default
+WAYS = [
+    {},
+    {"depth": 2},
+    {"judged_only": True},
+    {"depth": 2, "judged_only": True},
+    {"ap_norm": "hits", "precision_norm": "retrieved", "recall_cap": True},
+    {"gain_from": "relevant", "relevance_level": 2},
+    {"gain_from": "binary", "ap_norm": "min", "relevance_level": 0},
+]
+
+
+@pytest.mark.parametrize("rules", WAYS, ids=str)
+def test_best_and_worst_bound_every_order_of_ties(rules):
+    asked = [text for text in SPELLED if parse_measure(text).has_bounds(Rules(ties="best", **rules))]
+    assert len(asked) > len(SPELLED) / 2
+    for seed in range(12):
+        qrels, scores = tied(f"bounds {seed}", 2)
+        table = over_orders(qrels, scores, asked, rules)
+        for rule, bound in (("best", table.max(axis=0)), ("worst", table.min(axis=0))):
+            got = rankmeter.evaluate({"q": qrels}, {"q": scores}, asked, ties=rule, **rules).per_query
+            names = [parse_measure(measure).name for measure in asked]
+            values = zip(names, got.select(names).row(0), bound.tolist(), strict=True)
+            assert [one for one in values if one[1] != pytest.approx(one[2], abs=1e-12)] == []
+
+
+@pytest.mark.parametrize(
+    ("measure", "rules"),
+    [
+        ("AP@2", {"ap_norm": "hits"}),
+        ("AP(norm=hits)@2", {}),
+        ("NumNonrelJudgedRet", {"depth": 2}),
+        *(
+            (name, {"depth": 2, "judged_only": True})
+            for name in ("SetP", "SetF", "SetAP", "SetRelP", "Utility", "Rndcg")
+        ),
+        ("SetP(judged_only=true)", {"depth": 2}),
+        ("P@2", {"depth": 2, "judged_only": True, "precision_norm": "retrieved"}),
+        *((f"{name}(gains='1=5,2=1')", {}) for name in ("nDCG", "DCG", "nDCGRel", "Rndcg")),
+        ("nDCG(gains='0=-1')", {}),
+    ],
+)
+def test_no_bound_where_rules_and_parameters_let_a_swap_lower_it(measure, rules):
+    qrels, run = {"q": {"a": 1, "b": 0, "c": 2}}, {"q": dict.fromkeys("abcx", 1.0)}
+    for rule in ("best", "worst"):
+        with pytest.raises(UsageError, match=rf"--ties {rule} is no bound for {re.escape(measure)}"):
+            rankmeter.evaluate(qrels, run, measure, ties=rule, **rules)
+
+
+@pytest.mark.parametrize(
+    ("gains", "grades", "message"),
+    [
+        ("1=3,2=7", (0, 1, 2), None),
+        ("1=3,2=7", (1, 2, 3), "grade 2 worth 7, less than grade 3"),
+        ("2=1", (1, 2), None),
+        ("2=1", (1.5, 2), "grade 1.5 worth 1.5"),
+        ("-1=2", (-1, 1), "grade 1 worth 1, less than grade -1"),
+        ("-1=2", (-1, 2), None),
+    ],
+)
+def test_gains_have_bounds_where_they_rise_with_the_grades_of_each_query(gains, grades, message):
+    qrels = {"p": {"a": 5}, "q": dict(zip("bcd", grades, strict=False)), "r": {"a": 0}}
+    run, measure = {query: dict.fromkeys("abcdx", 1.0) for query in qrels}, f"nDCG(gains='{gains}')"
+    if message is None:
+        assert rankmeter.evaluate(qrels, run, measure, ties="best").summary["mean"][0] == pytest.approx(2 / 3)
+        return
+    with pytest.raises(UsageError, match="no bounds for such gains"):
+        rankmeter.evaluate(qrels, run, measure, ties="worst")
 
 
 EXPECTING = "P@1 P@3 P(norm=retrieved)@9 R@2 R(cap=true)@2 Success@1 Success@3 Success RR RR@2 AP AP@3 AP(norm=min)@2"
-EXPECTING += " nDCG nDCG@3 nDCG(gain=exp)@2 DCG@4 AP(rel=2) nDCG(gains='0=1,2=5')"
+EXPECTING += " nDCG nDCG@3 nDCG(gain=exp)@2 DCG@4 AP(rel=2) nDCG(gains='0=1,2=5') nDCG(gain=binary)@2 nDCG(rel=2)"
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_expected_values_are_means_over_all_orders(seed):
-    chance = random.Random(f"expected {seed}")
-    docs = "abcdefg"
-    scores = {doc: chance.randrange(chance.choice([1, 2, 3])) for doc in docs[: chance.randint(2, 6)]}
-    qrels = {"q": {doc: chance.choice([-1, 0, 0, 1, 2]) for doc in docs if chance.random() < 0.8} | {"z": 1}}
-    every = [{doc: -n for n, doc in enumerate(order)} for order in orders(scores)]
-    values = [rankmeter.evaluate(qrels, {"q": order}, EXPECTING).summary["mean"].to_list() for order in every]
-    got = rankmeter.evaluate(qrels, {"q": scores}, EXPECTING, ties="expected").summary
-    means = [math.fsum(column) / len(values) for column in zip(*values, strict=True)]
-    assert got["mean"].to_list() == pytest.approx(means, abs=1e-12), got["measure"].to_list()
+@pytest.mark.parametrize("rules", [rules for rules in WAYS if not {"depth", "judged_only"} & rules.keys()], ids=str)
+def test_expected_values_are_means_over_all_orders(rules):
+    asked = [text for text in (*EXPECTING.split(), *SPELLED) if parse_measure(text).is_expected(Rules(**rules))]
+    asked = list({parse_measure(text).name: text for text in asked}.values())
+    for seed in range(20):
+        qrels, scores = tied(f"expected {seed}", 2)
+        means = over_orders(qrels, scores, asked, rules).mean(axis=0)
+        got = rankmeter.evaluate({"q": qrels}, {"q": scores}, asked, ties="expected", **rules).summary
+        values = zip(got["measure"], got["mean"], means.tolist(), strict=True)
+        assert [one for one in values if one[1] != pytest.approx(one[2], abs=1e-12)] == []
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -234,6 +313,7 @@ def test_expected_values_do_not_depend_on_the_form(form, batch_rows):
 
 
 NO_SUMS = [("Rprec", {}), ("AP(norm=hits)", {}), ("RR(judged_only=true)", {}), ("RR", {"depth": 5})]
+NO_SUMS += [("AP@5", {"ap_norm": "hits"})]
 
 
 @pytest.mark.parametrize(("measure", "options"), [*NO_SUMS, ("RR", {"judged_only": True})])
@@ -251,7 +331,9 @@ def test_bounds_hold_for_many_hits_in_a_tie():
         for rule in ("best", "worst")
     )
     assert best == [1.0, 1.0, 1.0]
-    assert worst == [pytest.approx(worst[0]), 0.0, pytest.approx(1 / 85)]
+    gained = sum(grade / math.log2(rank + 1) for rank, grade in enumerate([0] * 34 + [1] * 33 + [2] * 33, start=51))
+    perfect = sum(grade / math.log2(rank + 1) for rank, grade in enumerate([2] * 33 + [1] * 33, start=1))
+    assert worst == [pytest.approx(gained / perfect, abs=1e-12), 0.0, pytest.approx(1 / 85)]
 
 
 @pytest.mark.parametrize("rule", ["best", "worst"])

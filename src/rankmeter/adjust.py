@@ -10,13 +10,9 @@ import polars as pl
 
 from rankmeter.bounds import extents, rearrange
 from rankmeter.conflicts import is_own
-from rankmeter.conventions import Rules
+from rankmeter.conventions import BOUNDS, Rules
 from rankmeter.ids import Array
 from rankmeter.ranking import Hits, RankedLists
-
-BOUNDS = ("best", "worst")
-"""Orders of ties that go by the grades, and bound what ties could change."""
-
 
 ROW = "number of a row"
 """Helper column; the blanks keep it apart from every role."""

@@ -22,6 +22,9 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
 }
 """The values each rule can take, the default first."""
 
+BOUNDS = ("best", "worst")
+"""Orders of ties that go by the grades, and bound what ties could change."""
+
 ORDERS = ("score", "rank", "row")
 
 

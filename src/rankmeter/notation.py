@@ -8,8 +8,8 @@ from typing import Any
 
 from rankmeter.arguments import texts
 from rankmeter.catalogue import MEASURES, SUITES, Measure, Parameter
-from rankmeter.catalogue.registry import LARGEST_CUTOFF, NO_CUTOFF, OTHER_SUITES, K, names_of
-from rankmeter.conventions import Rules
+from rankmeter.catalogue.registry import EXPECTED, LARGEST_CUTOFF, NO_CUTOFF, OTHER_SUITES, K, names_of
+from rankmeter.conventions import BOUNDS, Rules
 from rankmeter.errors import UsageError, shortened
 
 NAME = re.compile(r"[A-Za-z][\w-]*")
@@ -41,11 +41,6 @@ class Asked:
         return list(zip(self.measure.parameters, self.values, strict=True))
 
     @property
-    def given(self) -> set[tuple[str, Any]]:
-        """Names and values of its parameters."""
-        return {(p.name, value) for p, value in self.pairs}
-
-    @property
     def name(self) -> str:
         """The canonical text, which parses to the same again.
 
@@ -61,35 +56,80 @@ class Asked:
         """The cut-off, or None."""
         return next((value for p, value in self.pairs if p.kind == "cutoff"), None)
 
+    def in_force(self, rules: Rules) -> dict[str, Any]:
+        """The value of each parameter under the rules in force; None for no cut-off.
+
+        >>> parse_measure("AP@5").in_force(Rules(ap_norm="hits"))["norm"]
+        'hits'
+        """
+        found = {p.name: _in_force(p, value, rules) for p, value in self.pairs}
+        written = {p.name: value for p, value in self.pairs}
+        if found.get("gains") and written["gain"] is None:
+            found["gain"] = "linear"
+        for p in self.measure.parameters:
+            if p.kind == "floor" and written[p.name] is None:
+                found[p.name] = _floor(found["gain"], rules.relevance_level, rules)
+        return found
+
     def kernel_parameters(self, rules: Rules) -> tuple[int | float | tuple[float, ...], ...]:
         """What the kernel takes behind the query, under the rules in force."""
-        return tuple(_for_kernel(p, value, rules) for p, value in self.pairs if not p.view)
+        found = self.in_force(rules)
+        return tuple(_for_kernel(p, found[p.name]) for p in self.measure.parameters if not p.view)
 
     def view_parameters(self, rules: Rules) -> dict[str, Any]:
-        """What changes what the kernel sees, by name, under the rules in force."""
-        given = {p.name: value for p, value in self.pairs if p.view}
-        if "rel" in given:
-            level = given.pop("rel")
-            given["least"] = rules.relevance_level if level is None else level
-        if "gain" in given and rules.gain_from == "binary" and given["gain"] == "linear" and not given.get("gains"):
-            given["gain"] = "binary"
-        if "gain" in given and (rules.gain_from == "relevant" or given["gain"] == "binary"):
-            given["floor"] = rules.relevance_level
-        return given
+        """What changes what the kernel sees, as the view calls it, under the rules in force."""
+        found = self.in_force(rules)
+        seen = {p.view: found[p.name] for p in self.measure.parameters if p.view}
+        if "least" in seen:
+            seen["floor"] = _floor(seen["gain"], seen["least"], rules)
+        return seen | ({"rising": rules.ties in BOUNDS} if "gains" in seen else {})
+
+    def has_bounds(self, rules: Rules) -> bool:
+        """Whether the best and the worst order of ties bound its values under the rules in force."""
+        found = self.in_force(rules)
+        shortened_lists = rules.depth is not None and (rules.judged_only or found.get("judged_only", False))
+        laws = {"swap", "padding"} if shortened_lists else {"swap"}  # lists then differ in length with the order
+        held = all(found[name] != value for law, (name, value) in self.measure.unless.items() if law in laws)
+        return laws <= self.measure.laws and held and _rises(found.get("gains", ()))
+
+    def is_expected(self, rules: Rules) -> bool:
+        """Whether its value expected over all orders of ties is known under the rules in force."""
+        known, found = EXPECTED.get(self.measure.name), self.in_force(rules)
+        if known is None or found.get("judged_only", False):
+            return False
+        return all(found[name] != value for name, value in known.without.items())
 
 
-def _for_kernel(parameter: Parameter, value: Any, rules: Rules) -> int | float | tuple[float, ...]:
+def _in_force(parameter: Parameter, value: Any, rules: Rules) -> Any:
+    """The value of a parameter: as written, else what the rules say."""
+    if parameter.kind == "level" and value is None:
+        return rules.relevance_level
+    if parameter.rule is None or value is not None:
+        return value
+    ruled = getattr(rules, parameter.rule)
+    return ruled if not parameter.choices or ruled in parameter.choices else parameter.choices[0]
+
+
+def _floor(gain: str, level: float, rules: Rules) -> float:
+    """The grade from which documents have gain, where the measure names none."""
+    return level if gain == "binary" or rules.gain_from != "all" else -math.inf
+
+
+def _rises(gains: tuple[tuple[float, float], ...]) -> bool:
+    """Whether gains, by grade, do not fall, and none is below that of a document that is not judged."""
+    worth = [0.0, *(gain for _, gain in gains)]
+    return worth == sorted(worth)
+
+
+def _for_kernel(parameter: Parameter, value: Any) -> int | float | tuple[float, ...]:
+    """A value as kernels take it."""
     if parameter.kind == "cutoff":
         return NO_CUTOFF if value is None else int(value)
-    if parameter.kind == "level":
-        return float(rules.relevance_level if value is None else value)
     if parameter.kind == "choice":
-        return parameter.choices.index(getattr(rules, str(parameter.rule)) if value is None else value)
+        return parameter.choices.index(value)
     if parameter.kind == "numbers":
         return tuple(map(float, value))
-    if parameter.kind == "flag":
-        return int(getattr(rules, str(parameter.rule)) if value is None else value)
-    return float(value)
+    return int(value) if parameter.kind == "flag" else float(value)
 
 
 def _text(value: Any) -> str:
@@ -320,7 +360,7 @@ def _value(parameter: Parameter, value: str, text: str) -> Any:
     if parameter.kind == "flag" and value.casefold() in FLAGS:
         return FLAGS[value.casefold()]
     if (
-        parameter.kind in ("number", "level", "point")
+        parameter.kind in ("number", "level", "floor", "point")
         and (number := _number(value)) is not None
         and parameter.allows(number)
     ):

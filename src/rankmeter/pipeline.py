@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from rankmeter.adjust import BOUNDS
 from rankmeter.catalogue.registry import EXPECTED
 from rankmeter.checks.audit import Audit, problem_frame, subjects
 from rankmeter.checks.notices import check_overlap, input_notices, run_notices, segment_notices
+from rankmeter.conventions import BOUNDS
 from rankmeter.errors import DataError, RefusedRowsError, UsageError, shortened
 from rankmeter.ids import Share
 from rankmeter.inputs import Inputs, check_names, open_inputs, order_of
@@ -30,9 +30,6 @@ from rankmeter.version import package_version
 
 LEAST_JUDGEMENT = 8
 """Bytes that a judgement takes at least in a compressed file."""
-
-UNEXPECTED = {("judged_only", True), ("norm", "hits")}
-"""Parameters that make a measure something else than a sum over places."""
 
 CHECKED = 1 << 16
 """Queries whose values are looked at together."""
@@ -141,19 +138,20 @@ def _check_request(request: Request) -> None:
 
 def _check_ties(request: Request) -> None:
     """Refuse orders of ties that say nothing of a measure, or cannot be had with another rule."""
-    ties, asked = request.rules.ties, request.measures
-    unbounded = [one.name for one in asked if ties in BOUNDS and "swap" not in one.measure.laws]
+    rules, asked = request.rules, request.measures
+    ties = rules.ties
+    unbounded = [one.name for one in asked if ties in BOUNDS and not one.has_bounds(rules)]
     if unbounded:
         raise UsageError(
-            f"--ties {ties} is no bound for {', '.join(unbounded)}, which can fall when a better document moves up; "
-            "leave these out"
+            f"--ties {ties} is no bound for {', '.join(unbounded)}, which can fall when a better document moves up "
+            "(with a depth and judged documents only, where the lists differ in length); leave these out"
         )
     if ties != "expected":
         return
-    unknown = [one.name for one in asked if one.measure.name not in EXPECTED or UNEXPECTED.intersection(one.given)]
+    unknown = [one.name for one in asked if not one.is_expected(rules)]
     if unknown:
         raise UsageError(f"--ties expected is known for {', '.join(EXPECTED)}, not for {', '.join(unknown)}")
-    if request.rules.depth is not None or request.rules.judged_only:
+    if rules.depth is not None or rules.judged_only:
         raise UsageError("--ties expected looks at all orders of whole lists; leave --depth and --judged-only out")
 
 

@@ -9,6 +9,11 @@ TREC_EVAL = "trec_eval 10.0"
 MANNING = "Manning, Raghavan and Schütze, Introduction to Information Retrieval, 2008, chapter 8"
 BUCKLEY = "Buckley and Voorhees, in TREC: Experiment and Evaluation in Information Retrieval, 2005"
 
+AP_MIN, AP_HITS = (CHOICES["ap_norm"].index(choice) for choice in ("min", "hits"))
+RETRIEVED = CHOICES["precision_norm"].index("retrieved")
+CAPPED = int(True)
+"""How kernels tell what divides."""
+
 BETA = Parameter("beta", "number", 1.0, "recall counts beta times as much as precision", above=0, high=1e6)
 
 
@@ -80,12 +85,13 @@ def f_of(p: float, r: float, beta: float) -> float:
     trec_cut="P",
     without_k="SetP",
     laws="swap replacement tail padding unretrieved",
+    unless={"padding": ("norm", "retrieved")},
     elsewhere="ir_measures P; ranx precision; Spark precisionAt",
     differs="Spark counts labels, so its grades are binary",
 )
 def precision(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: int, rel: float, norm: int) -> float:
     """Relevant documents among the first k / k. With norm=retrieved the divisor is min(k, retrieved)."""
-    return ratio(hits(rank, grade, k, rel), min(k, num_ret) if norm == 1 else k)
+    return ratio(hits(rank, grade, k, rel), min(k, num_ret) if norm == RETRIEVED else k)
 
 
 @measure(
@@ -115,7 +121,7 @@ def precision(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: int, r
 def recall(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: int, rel: float, cap: int) -> float:
     """Relevant documents among the first k / relevant documents. With cap=true the divisor is min(k, relevant)."""
     total = relevant(ideal, rel)
-    return ratio(hits(rank, grade, k, rel), min(k, total) if cap == 1 else total)
+    return ratio(hits(rank, grade, k, rel), min(k, total) if cap == CAPPED else total)
 
 
 @measure(
@@ -208,6 +214,7 @@ def reciprocal_rank(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: 
     trec_cut="map_cut",
     needs_all_relevant=True,
     laws="swap tail padding unretrieved deep",
+    unless={"swap": ("norm", "hits")},
     elsewhere="ir_measures AP; ranx map; Spark meanAveragePrecision",
     differs=(
         "Spark divides by min(k, relevant) at a cut-off: AP(norm=min)@k; "
@@ -219,8 +226,8 @@ def average_precision(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k
 
     With norm=min the divisor is min(k, relevant), with norm=hits the relevant documents among the first k.
     """
-    divisor = hits(rank, grade, k, rel) if norm == 2 else relevant(ideal, rel)  # the third choice
-    return ratio(precision_sum(rank, grade, k, rel), min(k, divisor) if norm == 1 else divisor)
+    divisor = hits(rank, grade, k, rel) if norm == AP_HITS else relevant(ideal, rel)
+    return ratio(precision_sum(rank, grade, k, rel), min(k, divisor) if norm == AP_MIN else divisor)
 
 
 @measure(

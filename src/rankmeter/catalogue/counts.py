@@ -85,7 +85,7 @@ def num_rel_ret(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: int,
     aggregate="sum",
     empty="as defined",
     trec="num_nonrel_judged_ret",
-    laws="swap padding unretrieved",
+    laws="padding unretrieved",
 )
 def num_nonrel_judged_ret(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, rel: float) -> float:
     """Documents retrieved with a grade from 0 to below the relevance level."""

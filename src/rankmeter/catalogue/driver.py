@@ -76,7 +76,7 @@ def _driver(measure: Measure) -> Callable[..., None]:
 def _expecting(name: str) -> Callable[..., None]:
     """A compiled loop over queries around the kernel of an expected value."""
     _shared_helpers()
-    kernel = callable_compiled(EXPECTED[name])
+    kernel = callable_compiled(EXPECTED[name].kernel)
 
     def drive(owned: Any, out: Any, *parameters: Any) -> None:
         hits = borrowed(owned)

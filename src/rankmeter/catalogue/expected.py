@@ -4,7 +4,7 @@ A kernel sees, for each judged document found, how many documents stand before i
 one is no tie. Linearity does most: a document of a tie is at each of its places equally often.
 """
 
-from rankmeter.catalogue.binary import ratio, relevant
+from rankmeter.catalogue.binary import AP_MIN, CAPPED, RETRIEVED, ratio, relevant
 from rankmeter.catalogue.graded import best_gained, discount
 from rankmeter.catalogue.registry import Gains, Grades, Ranks, expected, shared
 
@@ -43,7 +43,7 @@ def precision(
     above: Ranks, size: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: int, rel: float, norm: int
 ) -> float:
     """Expected relevant documents among the first k / k."""
-    return ratio(likely_hits(above, size, grade, k, rel), min(k, num_ret) if norm == 1 else k)
+    return ratio(likely_hits(above, size, grade, k, rel), min(k, num_ret) if norm == RETRIEVED else k)
 
 
 @expected("R")
@@ -52,7 +52,7 @@ def recall(
 ) -> float:
     """Expected relevant documents among the first k / relevant documents."""
     total = relevant(ideal, rel)
-    return ratio(likely_hits(above, size, grade, k, rel), min(k, total) if cap == 1 else total)
+    return ratio(likely_hits(above, size, grade, k, rel), min(k, total) if cap == CAPPED else total)
 
 
 @expected("Success")
@@ -92,7 +92,7 @@ def reciprocal_rank(above: Ranks, size: Ranks, grade: Grades, ideal: Grades, num
     return 0.0
 
 
-@expected("AP")
+@expected("AP", norm="hits")
 def average_precision(
     above: Ranks, size: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: int, rel: float, norm: int
 ) -> float:
@@ -107,7 +107,7 @@ def average_precision(
         before += found
         i = end
     wanted = relevant(ideal, rel)
-    return ratio(total, min(k, wanted) if norm == 1 else wanted)
+    return ratio(total, min(k, wanted) if norm == AP_MIN else wanted)
 
 
 @shared

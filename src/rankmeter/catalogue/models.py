@@ -1,10 +1,11 @@
 """Measures that model a reader who goes down the list and stops somewhere."""
 
 import math
+from dataclasses import replace
 
 from rankmeter.catalogue.binary import ratio
 from rankmeter.catalogue.graded import discount
-from rankmeter.catalogue.registry import K_REQUIRED, REL, Grades, K, Parameter, Ranks, measure, shared
+from rankmeter.catalogue.registry import GAIN_REL, K_REQUIRED, Grades, K, Parameter, Ranks, measure, shared
 
 MOFFAT = "Moffat and Zobel, Rank-Biased Precision for Measurement of Retrieval Effectiveness, TOIS 2008"
 CHAPELLE = "Chapelle, Metzler, Zhang and Grinspan, Expected Reciprocal Rank for Graded Relevance, CIKM 2009"
@@ -22,6 +23,9 @@ HIGH = Parameter(
     "max_rel", "number", None, "grade that is worth 1; none may be higher", above=0, required=True, example="4"
 )
 STRICT, STEEP, PATIENT, AIMED, INSTANT, SQUARE = range(6)
+
+RBP_GAINS = ("binary", "max", "linear")
+RELEVANT, OF_HIGHEST = map(RBP_GAINS.index, ("binary", "max"))
 
 
 @shared
@@ -73,13 +77,13 @@ def rate(rank: Ranks, grade: Grades, length: int, model: int, p: float, low: flo
     parameters=(
         K,
         PERSISTENCE,
-        REL,
+        replace(GAIN_REL, view=""),
         Parameter(
             "gain",
             "choice",
-            "binary",
+            RBP_GAINS[0],
             "what a document is worth: 1 if relevant, its grade / max(1, highest grade of the query), or its grade",
-            choices=("binary", "max", "linear"),
+            choices=RBP_GAINS,
             example="max",
         ),
     ),
@@ -102,10 +106,10 @@ def rank_biased_precision(
     """
     total = 0.0
     for i in range(len(rank)):
-        if rank[i] <= k:
-            worth = 1.0 if grade[i] >= rel else 0.0
-            if gain > 0:
-                worth = max(0.0, grade[i]) / (max(1.0, ideal[0]) if gain == 1 else 1.0)
+        if rank[i] <= k and grade[i] >= rel:
+            worth = 1.0 if gain == RELEVANT else max(0.0, grade[i])
+            if gain == OF_HIGHEST:
+                worth /= max(1.0, ideal[0])
             total += worth * p ** float(rank[i] - 1)
     return (1.0 - p) * total
 

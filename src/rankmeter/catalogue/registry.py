@@ -22,7 +22,8 @@ Kernel = Callable[..., float]
 F = TypeVar("F", bound=Callable[..., Any])
 
 LAWS = {
-    "swap": "moving a neighbour up that is as good or better never lowers it; unjudged is as good as judged 0 or below",
+    "swap": "moving a neighbour up that is as good or better never lowers it, wherever the list is cut off then; "
+    "unjudged is as good as judged 0 or below",
     "replacement": "raising the grade of a retrieved document never lowers it",
     "tail": "documents below the cut-off do not matter",
     "padding": "unjudged documents at the end change nothing",
@@ -39,20 +40,21 @@ class Parameter:
 
     Attributes:
         name: as written in brackets; cut-offs and points are written behind `@`.
-        kind: `cutoff` (a whole number of documents), `point` (a number behind `@`), `level`, `number`, `numbers`,
-            `gains` (grade=gain pairs), `choice` or `flag`.
-        default: None for a cut-off is no cut-off; None for a level is the relevance level in force, and with `rule` the
-            rule in force.
+        kind: `cutoff` (a whole number of documents), `point` (a number behind `@`), `level`, `floor` (a level below
+            which no grade has gain), `number`, `numbers`, `gains` (grade=gain pairs), `choice` or `flag`.
+        default: None for a cut-off is no cut-off; None for a level is the relevance level in force, for a floor that
+            level where only relevant documents have gain, and with `rule` the rule in force.
         help: what it does.
         low: the lowest value.
         above: the value that must be exceeded, where there is no lowest.
         high: the highest value.
         choices: the values of a choice.
         required: whether it must be given.
-        view: whether it changes what the kernel sees, and is no argument of it; see `rankmeter.catalogue.view`.
+        view: what it changes of what the kernel sees, whose argument it then is not; see `rankmeter.catalogue.view`.
         synonyms: other spellings, `name=value` in small letters -> value.
         example: a value to show.
         rule: the rule that holds where it is not given.
+        differs: what others do otherwise, of any measure that has it.
     """
 
     name: str
@@ -64,10 +66,11 @@ class Parameter:
     high: float | None = None
     choices: tuple[str, ...] = ()
     required: bool = False
-    view: bool = False
+    view: str = ""
     synonyms: tuple[tuple[str, str], ...] = ()
     example: str = "2"
     rule: str | None = None
+    differs: str = ""
 
     @property
     def behind_at(self) -> bool:
@@ -105,23 +108,35 @@ K = Parameter("k", "cutoff", None, "how many documents from the top count; all w
 K_REQUIRED = replace(K, help="how many documents from the top count", required=True)
 REL = Parameter("rel", "level", None, "grade from which a document is relevant; else the relevance level in force")
 JUDGED_ONLY = Parameter(
-    "judged_only", "flag", default=False, help="leave out what is not judged, and rank anew", view=True
+    "judged_only", "flag", default=False, help="leave out what is not judged, and rank anew", view="judged_only"
 )
 GAIN = Parameter(
     "gain",
     "choice",
-    "linear",
-    "what a grade is worth: the grade itself, 2^grade - 1, or 1 if it is relevant; nothing below 0",
+    None,
+    "what a grade above 0 is worth: itself or 2^grade - 1; or 1 for each relevant document; else the rule in force",
     choices=("linear", "exp", "binary"),
-    view=True,
+    view="gain",
     example="exp",
     synonyms=(("dcg=log2", "linear"), ("dcg=exp-log2", "exp")),
+    rule="gain_from",
 )
 GAINS = Parameter(
-    "gains", "gains", (), "what grades are worth instead; grades that are not named keep theirs", view=True
+    "gains", "gains", (), "what grades are worth instead; grades that are not named keep theirs", view="gains"
 )
-LEAST = Parameter(
-    "rel", "level", None, "the value is 0 where no grade reaches this; else the level in force", view=True
+GAIN_REL = Parameter(
+    "rel",
+    "floor",
+    None,
+    "grade from which a document has gain; else the level in force with gain=binary, --gain-from relevant or binary",
+    view="floor",
+)
+REACHED = Parameter(
+    "rel",
+    "level",
+    None,
+    "the value is 0 where no grade reaches this, from which a document is relevant; else the level in force",
+    view="least",
 )
 
 
@@ -151,7 +166,8 @@ class Measure:
         differs: what others do otherwise.
         of_subtopics: whether documents are judged for each subtopic; see `rankmeter.catalogue.diverse` for its kernel.
         needs_all_relevant: whether it uses the number of relevant documents or the ideal list.
-        laws: names of the `LAWS` that hold.
+        laws: names of the `LAWS` that hold for the defaults of all parameters.
+        unless: law -> the parameter and the value of it with which this law does not hold.
     """
 
     name: str
@@ -175,6 +191,7 @@ class Measure:
     of_subtopics: bool
     needs_all_relevant: bool
     laws: frozenset[str]
+    unless: Mapping[str, tuple[str, Any]]
 
     @property
     def formula(self) -> str:
@@ -189,12 +206,23 @@ class Measure:
 MEASURES: dict[str, Measure] = {}
 """Canonical name -> measure, in the order of declaration."""
 
-EXPECTED: dict[str, Kernel] = {}
-"""Canonical name -> kernel of the value expected over all orders of ties.
 
-`kernel(above, size, grade, ideal, num_ret, *parameters)`: for each judged document found, how many documents stand
-before its tie, and how many are in it; else as the measure's own kernel.
-"""
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What to expect of a measure over all orders of ties.
+
+    Attributes:
+        kernel: `kernel(above, size, grade, ideal, num_ret, *parameters)`: for each judged document found, how many
+            documents stand before its tie, and how many are in it; else as the measure's own kernel.
+        without: parameters and values with which it is not known.
+    """
+
+    kernel: Kernel
+    without: Mapping[str, Any]
+
+
+EXPECTED: dict[str, Expected] = {}
+"""Canonical name -> what to expect."""
 
 SHARED: list[Callable[..., Any]] = []
 """Helpers that kernels call, in the order of declaration."""
@@ -237,11 +265,11 @@ def tabulated(size: int) -> Callable[[F], F]:
     return register
 
 
-def expected(name: str) -> Callable[[F], F]:
-    """Declare the decorated kernel as what to expect of a measure over all orders of ties."""
+def expected(name: str, **without: Any) -> Callable[[F], F]:
+    """Declare the decorated kernel as what to expect of a measure over all orders of ties; see `Expected`."""
 
     def register(kernel: F) -> F:
-        EXPECTED[name] = kernel
+        EXPECTED[name] = Expected(kernel, without)
         return kernel
 
     return register
@@ -269,6 +297,7 @@ def measure(  # the declaration of a measure is the one place with all its facts
     of_subtopics: bool = False,
     needs_all_relevant: bool = False,
     laws: str = "",
+    unless: Mapping[str, tuple[str, Any]] = NOTHING,
 ) -> Callable[[Kernel], Kernel]:
     """Declare the decorated kernel as a measure; see `Measure`.
 
@@ -299,6 +328,7 @@ def measure(  # the declaration of a measure is the one place with all its facts
             of_subtopics,
             needs_all_relevant,
             frozenset(laws.split()),
+            unless,
         )
         _check(declared)
         MEASURES[name] = declared

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankmeter.compiler import compiled
+from rankmeter.errors import UsageError
 from rankmeter.judgements import sort_down
 
 Array = np.ndarray[Any, Any]
@@ -78,17 +79,19 @@ class View:
 
     Attributes:
         judged_only: documents that are not judged are left out, and the others ranked anew.
-        gain: what grades are worth, `linear`, `exp`, or `binary` (1 above 0); None: they stay grades.
+        gain: what grades are worth, `linear`, `exp`, or `binary` (1 each); None: they stay grades.
         gains: pairs of a grade and what it is worth instead.
         least: queries without a grade from here on have no gains; None: all have.
-        floor: grades below have no gain; None: all above 0 have.
+        floor: grades below have no gain, nor have those of 0 and below unless `gain` is `binary`.
+        rising: whether it is refused that a higher grade has less gain, or any has less than a document not judged.
     """
 
     judged_only: bool = False
     gain: str | None = None
     gains: tuple[tuple[float, float], ...] = ()
     least: float | None = None
-    floor: float | None = None
+    floor: float = -np.inf
+    rising: bool = False
 
     def of(self, hits: Hits) -> Hits:
         """The hits as seen."""
@@ -103,13 +106,31 @@ class View:
 
     def _gains(self, hits: Hits) -> Hits:
         """The hits with gains in place of grades."""
-        plain = self.gain == "linear" and not self.gains and self.floor is None
+        plain = self.gain == "linear" and not self.gains and self.floor == -np.inf
         if plain and not (hits.ideal < 0).any():
             return hits
         named = np.array(self.gains, np.float64).reshape(-1, 2)
-        floor = -np.inf if self.floor is None else self.floor
-        grade, ideal = (gains_of(grades, named, BASES[self.gain or ""], floor) for grades in (hits.grade, hits.ideal))
+        base = BASES[self.gain or ""]
+        grade, ideal = (gains_of(grades, named, base, self.floor) for grades in (hits.grade, hits.ideal))
+        if self.gains and self.rising:
+            _check_rising(hits, ideal)
         return hits._replace(grade=grade, ideal=sort_down(hits.ideal_offsets, ideal) if self.gains else ideal)
+
+
+def _check_rising(hits: Hits, gain: Array) -> None:
+    """Refuse gains (float64, of the judged grades) that fall where the grades of a query rise, or are below 0.
+
+    Raises:
+        UsageError: naming the grades.
+    """
+    behind = np.append(gain, 0.0)[1:]
+    behind[hits.ideal_offsets[1:][np.diff(hits.ideal_offsets) > 0] - 1] = 0.0  # what is not judged comes last
+    for place in np.flatnonzero(behind > gain)[:1]:
+        lower = f"grade {hits.ideal[place + 1]:g}" if gain[place] >= 0.0 else "a document that is not judged"
+        raise UsageError(
+            f"--ties best and worst go by the grades, and gains= makes grade {hits.ideal[place]:g} worth "
+            f"{gain[place]:g}, less than {lower}: no bounds for such gains"
+        )
 
 
 def _reaching(hits: Hits, least: float) -> Array:
@@ -129,17 +150,15 @@ def _blanked(hits: Hits, kept: Array) -> Hits:
 
 @compiled
 def gains_of(grades: Any, named: Any, base: float, floor: float) -> Any:
-    """What each grade is worth (float64): as named, else what `base` says of grades from `floor` on, above 0."""
+    """What each grade is worth (float64): as named, else what `base` says of grades from `floor` on."""
     out = np.zeros(len(grades), np.float64)
     for i in range(len(grades)):
         grade = grades[i]
-        if grade > 0.0 and grade >= floor:
-            if base == LINEAR:
-                out[i] = grade
-            elif base == BINARY:
+        if grade >= floor:
+            if base == BINARY:
                 out[i] = 1.0
-            else:
-                out[i] = base**grade - 1.0 if grade < BEYOND else np.inf
+            elif grade > 0.0:
+                out[i] = grade if base == LINEAR else (base**grade - 1.0 if grade < BEYOND else np.inf)
         for n in range(len(named)):
             if named[n, 0] == grade:
                 out[i] = named[n, 1]

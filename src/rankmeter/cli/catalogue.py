@@ -185,7 +185,7 @@ def example(measure: "Measure") -> str:
     ('nDCG(gain=exp)@10', 'INST(max_rel=4)')
     """
     inside = [parameter for parameter in measure.parameters if not parameter.behind_at]
-    order = ("choice", "number", "numbers", "level", "flag", "gains")
+    order = ("choice", "number", "numbers", "level", "floor", "flag", "gains")
     telling = sorted(inside, key=lambda parameter: order.index(parameter.kind))
     shown = [parameter for parameter in inside if parameter.required] or telling[:1]
     brackets = f"({','.join(f'{parameter.name}={parameter.example}' for parameter in shown)})" if shown else ""
