@@ -1,6 +1,7 @@
 """Names of measures: what is accepted, what is printed, what is refused and why."""
 
 import random
+import re
 import subprocess
 import sys
 
@@ -244,3 +245,22 @@ def test_nothing_heavy_is_loaded() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("set_F.0", "set_F.-1", "set_F.1,2", "set_F.x=2", "11pt_avg.2", "11pt_avg.-0.1"),
+        *("utility.1", "utility.1,-1,0", "utility.1,2,3,4,5", "ndcg.1=3,4", "ndcg.1=3,2=7,4", "ndcg.1="),
+    ],
+)
+def test_wrong_numbers_behind_a_name_of_trec_eval_are_a_usage_error(text):
+    with pytest.raises(UsageError, match=re.escape(text.split(".", 1)[0])):
+        parse_measures([text])
+
+
+@pytest.mark.parametrize("name", [measure.name for measure in MEASURES.values() if measure.parameter("min_rel")])
+@pytest.mark.parametrize("low", [2, 3])
+def test_a_scale_ends_above_its_beginning(name, low):
+    with pytest.raises(UsageError, match="max_rel=2 must be more than min_rel"):
+        parse_measures([f"{name}(min_rel={low},max_rel=2){'@3' * (MEASURES[name].parameter('k') is not None)}"])

@@ -265,16 +265,28 @@ def _trec(text: str, *, trec: bool) -> list[Asked] | None:
 
 def _trec_values(found: Measure, given: str, text: str) -> dict[str, Any]:
     """The parameters behind the point of trec_eval's spelling: `name=value` or `grade=gain` pairs, or numbers."""
+    wrong = UsageError(f'"{shortened(given)}" in "{shortened(text)}" is not understood')
     if "=" in given:
-        pairs = [tuple(pair.split("=", 1)) for pair in given.split(",")]
+        pairs = [pair.partition("=")[::2] for pair in given.split(",")]
+        if not all(value for _, value in pairs):
+            raise wrong
         named = {key: value for key, value in pairs if found.parameter(key) is not None}
         rest = ",".join(f"{key}={value}" for key, value in pairs if key not in named)
         named |= {"gains": rest} if rest else {}
         return {key: _value(_parameter(found, key, text), value, text) for key, value in named.items()}
     numbers = tuple(number for one in given.split(",") if (number := _number(one)) is not None)
     if found.trec_numbers is None or len(numbers) != given.count(",") + 1:
-        raise UsageError(f'"{shortened(given)}" in "{shortened(text)}" is not understood')
-    return found.trec_numbers(numbers)
+        raise wrong
+    try:
+        values = found.trec_numbers(numbers)
+    except (TypeError, ValueError) as error:  # another number of them, or a root of what is below 0
+        raise wrong from error
+    for key, value in values.items():
+        parameter = _parameter(found, key, text)
+        every = value if isinstance(value, tuple) else (value,)
+        if not all(map(parameter.allows, every)):
+            raise UsageError(f'{key} is {parameter.values()}: "{shortened(text)}"')
+    return values
 
 
 def _named(text: str) -> Asked:
@@ -430,7 +442,14 @@ def _with(found: Measure, values: dict[str, Any], text: str) -> Asked:
     lacking = next((p for p in found.parameters if p.required and p.name not in values), None)
     if lacking is not None:
         raise UsageError(f'{found.name} needs {lacking.name}, {lacking.values()}: "{shortened(text)}"')
-    return Asked(found, tuple(values.get(p.name, p.default) for p in found.parameters))
+    complete = {p.name: values.get(p.name, p.default) for p in found.parameters}
+    for p in found.parameters:
+        if p.exceeds and complete[p.name] <= complete[p.exceeds]:
+            raise UsageError(
+                f"{p.name}={complete[p.name]:g} must be more than {p.exceeds}={complete[p.exceeds]:g}: "
+                f'"{shortened(text)}"'
+            )
+    return Asked(found, tuple(complete.values()))
 
 
 def _whole_list(found: Measure, values: dict[str, Any], text: str) -> Asked:

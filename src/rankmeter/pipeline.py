@@ -99,6 +99,7 @@ def _evaluate(request: Request, inputs: Inputs, share: Share, budget: Budget, pr
         """What lists are matched with."""
         from_log = request.labelled is not None
         index, notices = build_index(judgements, request.rules, from_log=from_log, share=share)
+        _check_scales(request, index)
         matcher = Matcher(index, request.rules.ties)
         return Prepared(index, matcher, Segments(request.by, index, inputs.queries), tuple(notices))
 
@@ -206,6 +207,29 @@ def _gather(request: Request, inputs: Inputs, done: Evaluation) -> Result:
     return Result(request, done.index, done.by, tuple(evaluated), tuple(notices), described)
 
 
+def _check_scales(request: Request, index: QrelsIndex) -> None:
+    """Refuse grades above the scale of a measure.
+
+    Raises:
+        DataError: naming the query, the document, the grade and the measure.
+    """
+    scales = [(value, p.name, asked) for asked in request.measures for p, value in asked.pairs if p.scale]
+    if not scales or not len(index.grade):
+        return
+    lowest, name, asked = min(scales, key=lambda scale: float(scale[0]))
+    beyond = np.flatnonzero(index.grade > lowest)
+    if len(beyond):
+        place = int(beyond[0])
+        query = int(np.flatnonzero((index.starts <= place) & (place < index.ends))[0])
+        grade = index.grade[place]
+        raise DataError(
+            f"query {shortened(index.query_text()[query])}, document {shortened(index.documents.series[place])}: the "
+            f"grade {grade:g} is above the scale of {asked.name}, which ends at {lowest:g}; give {name}={grade:g} or "
+            "more, or mend the grades",
+            "grade-beyond-scale",
+        )
+
+
 def _check_values(evaluated: Sequence[Evaluated], request: Request, index: QrelsIndex) -> None:
     """Refuse values that are no numbers: gains beyond float64.
 
@@ -218,7 +242,7 @@ def _check_values(evaluated: Sequence[Evaluated], request: Request, index: Qrels
                 query, measure = np.argwhere(wrong)[0]
                 raise DataError(
                     f"run {shortened(run.name)}, query {shortened(index.query_text()[start + int(query)])}: "
-                    f"{request.measures[measure].name} is no finite number; a grade is beyond the scale of the "
-                    "measure, or gains are beyond what a float64 holds",
+                    f"{request.measures[measure].name} is no finite number; gains are beyond what a "
+                    "float64 holds, so mend the grades",
                     "no-finite-value",
                 )

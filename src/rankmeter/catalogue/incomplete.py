@@ -32,7 +32,7 @@ def preference(rank: Ranks, grade: Grades, ideal: Grades, rel: float) -> float:
     empty="as defined: judged non-relevant documents count",
     laws="replacement tail unretrieved ideal deep",
     elsewhere="ir_measures Judged; OpenSearch Coverage",
-    differs="ir_measures divides by min(k, retrieved) too",
+    differs="ir_measures orders ties by document id upwards",
 )
 def judged(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: int) -> float:
     """Judged documents among the first k / min(k, retrieved); a negative grade is a judgement."""

@@ -20,7 +20,15 @@ PERSISTENCE = Parameter(
 GOAL = Parameter("T", "number", 1.0, "the gain that the reader wants", above=0, high=1e6)
 LOW = Parameter("min_rel", "number", 0.0, "grade that is worth 0", low=0)
 HIGH = Parameter(
-    "max_rel", "number", None, "grade that is worth 1; none may be higher", above=0, required=True, example="4"
+    "max_rel",
+    "number",
+    None,
+    "grade that is worth 1; none may be higher",
+    above=0,
+    required=True,
+    example="4",
+    exceeds="min_rel",
+    scale=True,
 )
 STRICT, STEEP, PATIENT, AIMED, INSTANT, SQUARE = range(6)
 
@@ -169,7 +177,14 @@ def ideal_rr(ideal: Grades, k: int, highest: float) -> float:
 
 
 SCALE = Parameter(
-    "max", "number", 4.0, "the highest grade of the scale; none may be higher", above=0, high=1000, example="3"
+    "max",
+    "number",
+    4.0,
+    "the highest grade of the scale; none may be higher",
+    above=0,
+    high=1000,
+    example="3",
+    scale=True,
 )
 
 

@@ -55,6 +55,8 @@ class Parameter:
         example: a value to show.
         rule: the rule that holds where it is not given.
         differs: what others do otherwise, of any measure that has it.
+        exceeds: the parameter whose value it must exceed.
+        scale: whether no grade may be higher.
     """
 
     name: str
@@ -71,6 +73,8 @@ class Parameter:
     example: str = "2"
     rule: str | None = None
     differs: str = ""
+    exceeds: str = ""
+    scale: bool = False
 
     @property
     def behind_at(self) -> bool:

@@ -43,11 +43,11 @@ def set_recall(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, rel: flo
     source=TREC_EVAL,
     parameters=(REL, BETA, JUDGED_ONLY),
     trec="set_F",
-    trec_numbers=lambda numbers: {"beta": math.sqrt(numbers[0])},
+    trec_numbers=lambda numbers: {"beta": math.sqrt(*numbers)},
     needs_all_relevant=True,
     laws="swap replacement unretrieved",
     elsewhere="ir_measures SetF",
-    differs="trec_eval's parameter is beta²",
+    differs="beta is beta² in trec_eval and ir_measures: their SetF(beta=2) is SetF(beta=1.4142135623730951) here",
 )
 def set_f(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, rel: float, beta: float) -> float:
     """(1 + beta²) P R / (beta² P + R) with precision P and recall R of the whole list; 0 where both are 0."""

@@ -60,7 +60,8 @@ _ERRORS = {
     "no-judgements": ("the qrels hold no row",),
     "no-order": ("a run has neither scores nor ranks", "`--order-by row`"),
     "no-common-queries": ("no query of a run is judged",),
-    "no-finite-value": ("a value is no finite number: a grade beyond the scale of a measure, gains beyond float64",),
+    "grade-beyond-scale": ("a grade is above the scale of a measure", "`max=` or `max_rel=` of the measure"),
+    "no-finite-value": ("a value of a measure is no finite number: gains are beyond float64",),
     "strict": ("there are warnings under `--strict`",),
 }
 
