@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+import itertools
 import json
 import os
 import random
@@ -73,6 +74,30 @@ def as_lists(frame):
         .agg(pl.exclude("query_id"))
         .rename({name: f"{name}s" for name in frame.columns if name != "query_id"})
     )
+
+
+def ordered(frame, order):
+    """The rows as given, reversed, or shuffled by a seed."""
+    if order == "given":
+        return frame
+    return frame.reverse() if order == "reversed" else frame.sample(fraction=1, shuffle=True, seed=order)
+
+
+def as_folder(folder, frame, form, files):
+    """The rows in a new folder of so many files, which are about equally long; ranks are written as TREC only."""
+    folder.mkdir()
+    cuts = [frame.height * number // files for number in range(files + 1)]
+    for number, (start, stop) in enumerate(itertools.pairwise(cuts)):
+        part, path = frame[start:stop], folder / f"{number:02}.{form}"
+        if form == "trec":
+            path.write_text(as_trec(part), encoding="utf-8")
+        elif form == "parquet":
+            part.drop("rank", strict=False).write_parquet(path, row_group_size=11)
+        elif form == "csv":
+            part.drop("rank", strict=False).write_csv(path)
+        else:
+            path.write_text(json_lines(part.drop("rank", strict=False)), encoding="utf-8")
+    return folder
 
 
 def as_dicts(frame, value):

@@ -23,8 +23,6 @@ from rankmeter.limits import Budget
 from rankmeter.store import RunValues
 from rankmeter.words import all_hashes
 
-BATCHES = (1, 2, 7, 1000, None)
-THREADS = (1, 2, 4)
 SMALL = inputs.collection(seed=4, queries=25, depth=20)
 TIES = ("doc-id-desc", "doc-id-asc", "input-order")
 
@@ -40,30 +38,6 @@ def digests(result, folder):
     return inputs.digest(folder / "per_query.parquet"), inputs.digest(folder / "hits.parquet")
 
 
-def ordered(frame, order):
-    return {
-        "given": frame,
-        "reversed": frame.reverse(),
-        "shuffled": frame.sample(fraction=1, shuffle=True, seed=8),
-    }[order]
-
-
-def written(folder, frame, form, files):
-    """The rows as a folder of so many files."""
-    path = folder / form
-    path.mkdir()
-    size = -(-frame.height // files)
-    for number in range(files):
-        part = frame.slice(number * size, size)
-        if form == "parquet":
-            part.write_parquet(path / f"{number}.parquet", row_group_size=11)
-        elif form == "trec":
-            (path / f"{number}.trec").write_text(inputs.as_trec(part), encoding="utf-8")
-        else:
-            part.drop("rank").write_csv(path / f"{number}.csv")
-    return path
-
-
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory):
     """The files' digests for the collection as frames in the order given."""
@@ -72,21 +46,10 @@ def expected(tmp_path_factory):
     return digests(result, tmp_path_factory.mktemp("expected"))
 
 
-@pytest.mark.parametrize("form", ["parquet", "trec", "csv"])
-@pytest.mark.parametrize("files", [1, 3])
-@pytest.mark.parametrize("order", ["given", "reversed", "shuffled"])
-def test_the_same_bytes_for_every_way(form, files, order, expected, tmp_path, monkeypatch):
-    monkeypatch.setattr("rankmeter.sources.text.SMALLEST_CHUNK", 100)
-    run = written(tmp_path, ordered(SMALL.run, order), form, files)
-    for batch_rows, threads in itertools.product(BATCHES, THREADS):
-        result = measured(ordered(SMALL.qrels, order), run, keep_hits=True, batch_rows=batch_rows, threads=threads)
-        assert digests(result, tmp_path) == expected, (batch_rows, threads)
-
-
 @pytest.mark.parametrize("batch_rows", [1, 3, 50])
 def test_lists_in_any_order_and_size_of_batch(batch_rows, expected, tmp_path):
     lists = inputs.as_lists(SMALL.run.drop("rank"))
-    for frame in (lists, lists.reverse(), inputs.as_lists(ordered(SMALL.run.drop("rank"), "shuffled"))):
+    for frame in (lists, lists.reverse(), inputs.as_lists(inputs.ordered(SMALL.run.drop("rank"), 8))):
         assert digests(measured(SMALL.qrels, frame, keep_hits=True, batch_rows=batch_rows), tmp_path) == expected
 
 
@@ -110,22 +73,24 @@ def test_scattered_rows_on_disk_and_in_memory(in_memory, batch_rows, expected, t
     monkeypatch.setattr(Budget, "scattered", in_memory)
     monkeypatch.setattr(spill.BlockOnDisk, "written", lambda *given: called.append(1) or original(*given))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    run = ordered(SMALL.run, "shuffled")
+    run = inputs.ordered(SMALL.run, 8)
     result = measured(SMALL.qrels, run, keep_hits=True, batch_rows=batch_rows)
     assert bool(called) == (in_memory == 0)
     assert list(tmp_path.iterdir()) == []
     assert digests(result, tmp_path) == expected
 
 
-@pytest.mark.parametrize("order", ["given", "shuffled"])
+@pytest.mark.parametrize("order", ["given", 8])
 @pytest.mark.parametrize("shares", [1, 2, 5, 60])
 @pytest.mark.parametrize("in_memory", [0, 1 << 30], ids=["values on disk", "in memory"])
 def test_shares_of_the_judgements_and_values_on_disk(order, shares, in_memory, expected, tmp_path, monkeypatch):
     monkeypatch.setattr(Budget, "shares", lambda *_: shares)
     monkeypatch.setattr(Budget, "values", in_memory)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    whole = measured(SMALL.qrels, ordered(SMALL.run, order), keep_hits=True)
-    result = measured(ordered(SMALL.qrels, order), ordered(SMALL.run, order), keep_hits=True, batch_rows=40)
+    whole = measured(SMALL.qrels, inputs.ordered(SMALL.run, order), keep_hits=True)
+    result = measured(
+        inputs.ordered(SMALL.qrels, order), inputs.ordered(SMALL.run, order), keep_hits=True, batch_rows=40
+    )
     assert list(tmp_path.iterdir()) == []
     assert digests(result, tmp_path) == expected
     assert result.accounting == whole.accounting
@@ -261,17 +226,17 @@ def test_warnings_do_not_depend_on_the_order_of_rows(seed, swaps, batch_rows):
         wrong = any(one[0] > other[0] and one[1] > other[1] for one, other in pairs)
         expected["rank-contradicts-score"] += wrong
         expected["constant-scores"] += not wrong and part["score"].n_unique() == 1 and part["rank"].n_unique() > 1
-    for order in ("given", "shuffled", "reversed"):
-        warned = {w.code: w.count for w in measured(judged, ordered(run, order), batch_rows=batch_rows).warnings}
+    for order in ("given", 8, "reversed"):
+        warned = {w.code: w.count for w in measured(judged, inputs.ordered(run, order), batch_rows=batch_rows).warnings}
         assert {code: warned.get(code, 0) for code in expected} == expected, order
 
 
 @pytest.mark.parametrize("form", ["rows", "lists"])
-@pytest.mark.parametrize("order", ["given", "shuffled"])
+@pytest.mark.parametrize("order", ["given", 8])
 def test_queries_with_infinite_scores_are_counted(form, order):
     scores = [float("inf"), 1.0, 2.0, -float("inf"), float("inf"), 3.0]
     run = pl.DataFrame({"query_id": list("aabbcd"), "doc_id": list("xyxyxx"), "score": scores})
-    run = ordered(run, order)
+    run = inputs.ordered(run, order)
     if form == "lists":
         run = run.group_by("query_id", maintain_order=True).agg(doc_ids="doc_id", scores="score")
     found = measured({"a": {"x": 1}, "b": {"x": 1}, "d": {"x": 1}}, run).warnings
@@ -342,14 +307,14 @@ def test_several_runs_are_each_evaluated_for_themselves():
 
 
 @pytest.mark.parametrize("column", ["run", "run_id", "System", "my runs"])
-@pytest.mark.parametrize("order", ["given", "reversed", "shuffled"])
+@pytest.mark.parametrize("order", ["given", "reversed", 8])
 @pytest.mark.parametrize("batch_rows", [1, 40, None])
 def test_runs_of_one_table(column, order, batch_rows):
     runs = {name: inputs.collection(seed=4, queries=25, depth=depth).run for name, depth in (("b", 9), ("a", 20))}
     table = pl.concat([run.with_columns(pl.lit(name).alias(column)) for name, run in runs.items()])
     options = {"run_column": column} if column == "my runs" else {}
     result = rankmeter.evaluate(
-        SMALL.qrels, ordered(table, order), inputs.MEASURES, batch_rows=batch_rows, keep_hits=True, **options
+        SMALL.qrels, inputs.ordered(table, order), inputs.MEASURES, batch_rows=batch_rows, keep_hits=True, **options
     )
     assert result.runs == ("a", "b")
     separate = rankmeter.evaluate(SMALL.qrels, {"a": runs["a"], "b": runs["b"]}, inputs.MEASURES, keep_hits=True)
@@ -402,10 +367,10 @@ def test_the_tag_names_the_run_whatever_orders_it(order, tmp_path):
 
 
 @pytest.mark.parametrize("seed", range(8))
-@pytest.mark.parametrize("order", ["given", "shuffled"])
+@pytest.mark.parametrize("order", ["given", 8])
 def test_every_row_and_query_is_accounted_for(seed, order):
     small = inputs.collection(seed=seed)
-    result = measured(small.qrels, ordered(small.run, order), batch_rows=9)
+    result = measured(small.qrels, inputs.ordered(small.run, order), batch_rows=9)
     account = result.accounting["r"]
     judged, found = set(small.qrels["query_id"]), set(small.run["query_id"])
     unjudged = small.run.filter(~pl.col("query_id").is_in(list(judged))).height
@@ -508,7 +473,7 @@ def test_no_thread_takes_away_what_another_has_kept(form, expected, tmp_path, mo
 
     monkeypatch.setattr("rankmeter.store.RunValues", slow)
     monkeypatch.setattr("rankmeter.sources.text.SMALLEST_CHUNK", 100)
-    run = written(tmp_path, SMALL.run, form, 3)
+    run = inputs.as_folder(tmp_path / "run", SMALL.run, form, 3)
     for _ in range(8):
         result = measured(SMALL.qrels, run, keep_hits=True, batch_rows=40, threads=8)
         assert digests(result, tmp_path) == expected
