@@ -7,6 +7,7 @@ import contextlib
 import io
 import json
 import os
+import random
 import re
 import shutil
 import sys
@@ -138,6 +139,52 @@ def test_long_values_are_cut_in_the_middle(tmp_path, monkeypatch, capsys):
     assert "x" * 30 in err
     assert "x" * 81 not in err
     assert "\x1b" not in err
+
+
+PLANTED = {"field-count": 9, "encoding": 4, "no-number": 12, "nan-value": 8, "duplicate-document": 17}
+
+
+def planted(rows, seed):
+    """A run of so many good rows with fifty defects among them, and the line of each defect by its rule."""
+    chance, defects = random.Random(seed), {}
+    lines = [(None, f"q{row % 7} Q0 d{row} 1 {-row} t".encode()) for row in range(rows)]
+    for rule, count in PLANTED.items():
+        for number in range(count):  # each at a place of its own
+            other = chance.randrange(rows)
+            line = {
+                "field-count": b"q1 Q0 short 1",
+                "encoding": b"q1 Q0 d\xe9 1 2 t",
+                "no-number": f"q1 Q0 n{number} 1 1,{number} t".encode(),
+                "nan-value": f"q1 Q0 nan{number} 1 nan t".encode(),
+                "duplicate-document": f"q{other % 7} Q0 d{other} 1 {-rows} t".encode(),
+            }[rule]
+            last = rule == "duplicate-document"  # so that it stands behind what it repeats
+            lines.insert(len(lines) if last else chance.randrange(len(lines)), (rule, line))
+    for line, (rule, _) in enumerate(lines, 1):
+        defects.setdefault(rule, []).append(line)
+    del defects[None]
+    return b"\n".join(text for _, text in lines) + b"\n", defects
+
+
+@pytest.mark.parametrize("batch_rows", ["100", "100000"])
+def test_fifty_planted_defects_are_found_in_one_go(batch_rows, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    data, defects = planted(3000, 5)
+    Path("run.trec").write_bytes(data)
+    Path("qrels.trec").write_text("".join(f"q{n} 0 d{n} 1\n" for n in range(7)), encoding="utf-8")
+    options = ["-m", "AP", "--batch-rows", batch_rows, "--problems", "problems.parquet"]
+    assert main(["evaluate", "qrels.trec", "run.trec", *options]) == 3
+    err = capsys.readouterr().err
+    counts = {rule: len(rows) for rule, rows in defects.items()}
+    assert sum(counts.values()) == 50
+    assert err.startswith("rankmeter: error: 50 problems: ")
+    assert all(f"{count} {rule}" in err.splitlines()[0] for rule, count in counts.items())
+    assert len(re.findall(r"^\[", err, re.MULTILINE)) == 20
+    assert err.endswith("… and 30 more\n")
+    table = pl.read_parquet("problems.parquet")
+    found = {rule: sorted(rows) for rule, rows in table.group_by("rule").agg("row").iter_rows()}
+    assert found == defects
+    assert table["message"].str.contains(r"run\.trec rows? [0-9]+").all()
 
 
 def record(case):
