@@ -264,3 +264,36 @@ def test_wrong_numbers_behind_a_name_of_trec_eval_are_a_usage_error(text):
 def test_a_scale_ends_above_its_beginning(name, low):
     with pytest.raises(UsageError, match="max_rel=2 must be more than min_rel"):
         parse_measures([f"{name}(min_rel={low},max_rel=2){'@3' * (MEASURES[name].parameter('k') is not None)}"])
+
+
+RANX = {
+    "hit_rate": "Success",
+    "hit_rate@5": "Success@5",
+    "precision@10-l2": "P(rel=2)@10",
+    "recall-l2": "SetR(rel=2)",
+    "f1@5-l3": "F1(rel=3)@5",
+    "r-precision-l2": "Rprec(rel=2)",
+    "mrr-l2": "RR(rel=2)",
+    "map@100-l2": "AP(rel=2)@100",
+    "bpref-l2": "Bpref(rel=2)",
+    "ndcg@10-l2": "nDCG(rel=2)@10",
+    "dcg_burges": "DCG(gain=exp)",
+    "ndcg_burges@10": "nDCG(gain=exp)@10",
+    "ndcg_burges@10-l2": "nDCG(gain=exp,rel=2)@10",
+    "rbp.95": "RBP(p=0.95,gain=linear)",
+    "rbp.80-l2": "RBP(p=0.8,gain=linear,rel=2)",
+}
+"""Spellings of ranx, and what they are here."""
+
+IR_MEASURES = {
+    "NumRet(rel=1)": "NumRelRet(rel=1)",
+    "SetP(relative=True)": "SetRelP",
+    "SetP(rel=2,relative=True)": "SetRelP(rel=2)",
+    "\N{GREEK SMALL LETTER ALPHA}_nDCG@20": "alpha_nDCG@20",
+    "\N{GREEK SMALL LETTER ALPHA}_DCG@10": "alpha_DCG@10",
+}
+
+
+@pytest.mark.parametrize(("spelling", "meant"), [*RANX.items(), *IR_MEASURES.items()])
+def test_spellings_of_other_tools_are_read(spelling, meant):
+    assert [asked.name for asked in parse_measures([spelling])] == [parse_measure(meant).name]

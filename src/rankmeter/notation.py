@@ -8,11 +8,12 @@ from typing import Any
 
 from rankmeter.arguments import texts
 from rankmeter.catalogue import MEASURES, SUITES, Measure, Parameter
+from rankmeter.catalogue.elsewhere import translated
 from rankmeter.catalogue.registry import EXPECTED, LARGEST_CUTOFF, NO_CUTOFF, OTHER_SUITES, K, names_of
 from rankmeter.conventions import BOUNDS, Rules
 from rankmeter.errors import UsageError, shortened
 
-NAME = re.compile(r"[A-Za-z][\w-]*")
+NAME = re.compile(r"[^\W\d_][\w-]*")
 OPENING, CLOSING = "({", ")}"
 FLAGS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 TREC_NAME = re.compile(r"([A-Za-z0-9]\w*?)(?:\.(.+)|_([\d.]+))?")
@@ -218,6 +219,7 @@ def _with_numbers(parts: list[str]) -> list[str]:
 
 def _expanded(text: str, *, trec: bool) -> Iterator[Asked]:
     """The measures behind one name: itself, a suite's, or those of trec_eval's spelling."""
+    text = translated(text)
     suite, sign, cut = text.partition("@")
     name = OTHER_SUITES.get(suite.casefold(), suite.casefold())
     if name in SUITES:

@@ -157,7 +157,7 @@ def f_beta(rank: Ranks, grade: Grades, ideal: Grades, num_ret: int, k: int, rel:
 
 @measure(
     "Success",
-    aliases=("Hit", "HitRate", "hits"),
+    aliases=("Hit", "HitRate", "hit_rate", "hits"),
     title="whether a relevant document is among the first k",
     source=TREC_EVAL,
     parameters=(K, REL, JUDGED_ONLY),

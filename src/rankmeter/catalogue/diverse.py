@@ -136,7 +136,7 @@ def unbounded(pool: Pool, k: int, rel: float, alpha: float, model: int) -> float
 
 @measure(
     "alpha_nDCG",
-    aliases=("alpha-nDCG",),
+    aliases=("alpha-nDCG", "\N{GREEK SMALL LETTER ALPHA}_nDCG"),
     title="gain of subtopics not seen before, as a share of what the best list has",
     source=CLARKE,
     parameters=(K_REQUIRED, REL, ALPHA),
@@ -157,7 +157,7 @@ def alpha_ndcg(rank: Ranks, found: Ranks, pool: Pool, num_ret: int, k: int, rel:
 
 @measure(
     "alpha_DCG",
-    aliases=("alpha-DCG",),
+    aliases=("alpha-DCG", "\N{GREEK SMALL LETTER ALPHA}_DCG"),
     title="gain of subtopics not seen before, as a share of a list relevant to all of them",
     source=CLARKE,
     parameters=(K_REQUIRED, REL, ALPHA),
