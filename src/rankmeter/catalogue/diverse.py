@@ -129,7 +129,10 @@ def unbounded(pool: Pool, k: int, rel: float, alpha: float, model: int) -> float
     """The sum for a list in which each document is relevant to all subtopics."""
     total, worth = 0.0, float(subtopics(count_relevant(pool, rel)))
     for place in range(1, k + 1):
-        total += worth * weight(model, place, 0.0)
+        more = total + worth * weight(model, place, 0.0)
+        if more == total:  # what follows is no more
+            break
+        total = more
         worth *= 1.0 - alpha
     return total
 

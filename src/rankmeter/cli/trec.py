@@ -72,14 +72,14 @@ class TrecPage:
         """
         words = words_of(measures)
         shown = [found for word in words if (found := RELSTRING.fullmatch(word))]
-        if not shown and WITH_RELSTRING.intersection(words):
+        if not shown and WITH_RELSTRING.intersection(map(str.casefold, words)):
             shown = [match for match in [RELSTRING.fullmatch("relstring")] if match]
         if len(shown) > 1:
             raise UsageError(f"relstring is asked for twice: {shortened(' '.join(words))}")
         length = int(shown[0].group(1) or USUAL_LENGTH) if shown else None
         name = f"relstring_{shown[0].group(1)}" if shown and shown[0].group(1) else "relstring"
         rest = [word for word in words if word != "runid" and RELSTRING.fullmatch(word) is None]
-        return cls(bool(WITH_RUNID.intersection(words)), length, name, not rest)
+        return cls(bool(WITH_RUNID.intersection(map(str.casefold, words))), length, name, not rest)
 
     def print(self, result: "Result", *, per_query: bool, means: bool) -> None:
         """Print all runs."""
